@@ -1,0 +1,127 @@
+//! Which revision of MCP two peers speak, and what each revision allows.
+//!
+//! The only place where revisions are compared. Everyone else asks a question
+//! (`revision.accepts_batches()`), so that each rule has one home.
+//!
+//! Specification: basic/lifecycle (handshake era), basic/versioning (stateless era).
+
+use std::fmt;
+use std::str::FromStr;
+
+/// A dated revision of the specification that this crate speaks.
+///
+/// The order is the order of publication.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Revision {
+    /// The first one: stdio, and HTTP with two endpoints.
+    V2024_11_05,
+    /// Streamable HTTP, batches, tool annotations, audio.
+    V2025_03_26,
+    /// Structured results, elicitation, resource links; batches are gone.
+    V2025_06_18,
+    /// Tasks (experimental), url elicitation, icons, sampling with tools.
+    V2025_11_25,
+    /// Stateless: every request carries its own context.
+    V2026_07_28,
+}
+
+/// The two ways in which peers agree on what they speak.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Era {
+    /// `initialize` once, then a conversation. The specification says "legacy".
+    Handshake,
+    /// Every request stands alone. The specification says "modern".
+    Stateless,
+}
+
+impl Revision {
+    /// All revisions, oldest first.
+    pub const ALL: [Self; 5] = [
+        Self::V2024_11_05,
+        Self::V2025_03_26,
+        Self::V2025_06_18,
+        Self::V2025_11_25,
+        Self::V2026_07_28,
+    ];
+
+    /// The newest revision.
+    pub const LATEST: Self = Self::V2026_07_28;
+
+    /// The newest revision that can be agreed by `initialize`.
+    pub const LATEST_HANDSHAKE: Self = Self::V2025_11_25;
+
+    /// The date as it stands on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::V2024_11_05 => "2024-11-05",
+            Self::V2025_03_26 => "2025-03-26",
+            Self::V2025_06_18 => "2025-06-18",
+            Self::V2025_11_25 => "2025-11-25",
+            Self::V2026_07_28 => "2026-07-28",
+        }
+    }
+
+    /// How peers agree on this revision.
+    pub const fn era(self) -> Era {
+        match self {
+            Self::V2026_07_28 => Era::Stateless,
+            _ => Era::Handshake,
+        }
+    }
+
+    /// May one frame hold several messages?
+    pub const fn accepts_batches(self) -> bool {
+        matches!(self, Self::V2025_03_26)
+    }
+
+    /// Must HTTP requests after the opening name the revision in a header?
+    pub fn requires_version_header(self) -> bool {
+        self >= Self::V2025_06_18
+    }
+
+    /// Is `completion/complete` announced by a capability (or simply tried)?
+    pub fn announces_completion(self) -> bool {
+        self >= Self::V2025_03_26
+    }
+
+    /// May an error response lack its id?
+    pub fn allows_error_without_id(self) -> bool {
+        self >= Self::V2025_11_25
+    }
+
+    /// Are bad tool arguments a result with `isError` (or a protocol error)?
+    pub fn reports_bad_arguments_as_result(self) -> bool {
+        self >= Self::V2025_11_25
+    }
+}
+
+impl fmt::Display for Revision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// The text names no revision that this crate speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnknownRevision;
+
+impl fmt::Display for UnknownRevision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("unknown protocol revision, expected one of")?;
+        Revision::ALL.iter().try_for_each(|r| write!(f, " {r}"))
+    }
+}
+
+impl std::error::Error for UnknownRevision {}
+
+impl FromStr for Revision {
+    type Err = UnknownRevision;
+
+    fn from_str(text: &str) -> Result<Self, UnknownRevision> {
+        Self::ALL
+            .into_iter()
+            .find(|r| r.as_str() == text)
+            .ok_or(UnknownRevision)
+    }
+}
