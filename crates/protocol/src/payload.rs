@@ -7,7 +7,6 @@
 use std::fmt;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
