@@ -3,10 +3,13 @@
 //! No I/O, no async, no clock: bytes and times come in, bytes and events go out.
 //! Read in this order:
 
+pub mod jsonrpc;
 pub mod method;
 mod payload;
 pub mod revision;
+mod scan;
 
 pub use method::Method;
-pub use payload::RawJson;
+pub use payload::{Payload, RawJson};
 pub use revision::{Era, Revision};
+pub use scan::Fault;

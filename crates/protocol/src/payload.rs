@@ -5,11 +5,257 @@
 //! sent: a schema, tool arguments, a structured result.
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
+
+use crate::jsonrpc::Limits;
+use crate::scan::{Fault, Scanner, SeenNames, names, unescape};
+
+/// One JSON value of a frame: `params`, `result` or `error.data`.
+///
+/// It shares the frame's bytes and is decoded by the one who needs it.
+/// Reading a frame finds `_meta` and `resultType` on the way, so that asking
+/// for them later does not walk over the text again.
+#[derive(Clone)]
+pub struct Payload {
+    text: Bytes,
+    noted: Noted,
+}
+
+impl Payload {
+    /// Writes a value as JSON text.
+    ///
+    /// # Errors
+    /// When the value has no JSON form, as a map with keys that are not strings.
+    pub fn encode<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
+        // Most answers fit; the vector grows for those that do not.
+        let mut text = Vec::with_capacity(256);
+        serde_json::to_writer(&mut text, value)?;
+        Ok(Self {
+            text: text.into(),
+            noted: Noted::NOT_YET,
+        })
+    }
+
+    /// Takes JSON text as it is.
+    ///
+    /// # Errors
+    /// When the text is not one valid JSON value within the limits.
+    pub fn parse(text: Bytes, limits: &Limits) -> Result<Self, Fault> {
+        let mut scanner = Scanner::new(&text, limits.bounds());
+        let payload = Self::scan(&text, &mut scanner)?;
+        scanner.end()?;
+        Ok(payload)
+    }
+
+    /// An object without members.
+    pub const fn empty() -> Self {
+        Self {
+            text: Bytes::from_static(b"{}"),
+            noted: Noted::NOT_YET,
+        }
+    }
+
+    /// Reads the value that comes next and notes what is often asked for.
+    pub(crate) fn scan(frame: &Bytes, scanner: &mut Scanner<'_>) -> Result<Self, Fault> {
+        let is_object = scanner.peek()? == b'{';
+        let start = scanner.position();
+        let broke_line = std::mem::replace(&mut scanner.broke_line, false);
+        let mut noted = Noted {
+            known: true,
+            ..Noted::NOT_YET
+        };
+        let end = if is_object {
+            scanner.enter(b'{')?;
+            let mut seen = SeenNames::default();
+            let mut first = true;
+            while let Some(name) = scanner.next_name(first)? {
+                let at = name.start;
+                let value = scanner.value()?;
+                let raw = frame.get(name).unwrap_or_default();
+                if !seen.insert(raw) {
+                    return Err(Fault::Repeated { at });
+                }
+                noted.note(raw, value.start - start..value.end - start);
+                first = false;
+            }
+            scanner.position()
+        } else {
+            scanner.value()?.end
+        };
+        noted.one_line = !scanner.broke_line;
+        scanner.broke_line |= broke_line;
+        Ok(Self {
+            text: frame.slice(start..end),
+            noted,
+        })
+    }
+
+    /// The text.
+    pub const fn text(&self) -> &Bytes {
+        &self.text
+    }
+
+    /// Decodes the text.
+    ///
+    /// # Errors
+    /// When the text does not have the shape of `T`.
+    pub fn decode<'a, T: Deserialize<'a>>(&'a self) -> Result<T, serde_json::Error> {
+        serde_json::from_slice(&self.text)
+    }
+
+    /// Is it an object?
+    pub fn is_object(&self) -> bool {
+        self.text.first() == Some(&b'{')
+    }
+
+    /// The text of `_meta`, if this is an object that has one.
+    pub fn meta(&self) -> Option<&[u8]> {
+        self.noted_span(|noted| &noted.meta, META)
+    }
+
+    /// What `resultType` says, if this is an object that has one and it is a string.
+    pub fn result_type(&self) -> Option<&str> {
+        let text = self.noted_span(|noted| &noted.result_type, RESULT_TYPE)?;
+        let inner = text.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
+        std::str::from_utf8(inner).ok()
+    }
+
+    /// Does the text hold no line break, so that it can stand in a line as it is?
+    pub fn is_one_line(&self) -> bool {
+        if self.noted.known {
+            self.noted.one_line
+        } else {
+            memchr::memchr2(b'\n', b'\r', &self.text).is_none()
+        }
+    }
+
+    /// The text of the member with this name.
+    pub fn member(&self, wanted: &str) -> Option<&[u8]> {
+        Members::of(&self.text).find_map(|(name, value)| names(name, wanted).then_some(value))
+    }
+
+    /// The string that the member with this name holds, escapes resolved.
+    pub fn string_member(&self, wanted: &str) -> Option<std::borrow::Cow<'_, str>> {
+        string_of(self.member(wanted)?)
+    }
+
+    fn noted_span(&self, pick: impl Fn(&Noted) -> &Span, name: &str) -> Option<&[u8]> {
+        if self.noted.known {
+            let span = pick(&self.noted);
+            self.text.get(span.as_range()?)
+        } else {
+            self.member(name)
+        }
+    }
+}
+
+/// The members of an object, as the raw text of name and value.
+///
+/// Ends early at text that is not an object; the text of a [`Payload`] is always valid.
+#[derive(Debug)]
+pub(crate) struct Members<'a> {
+    text: &'a [u8],
+    scanner: Option<Scanner<'a>>,
+    first: bool,
+}
+
+impl<'a> Members<'a> {
+    pub(crate) fn of(text: &'a [u8]) -> Self {
+        let mut scanner = Scanner::new(text, Limits::default().bounds());
+        Self {
+            text,
+            scanner: scanner.enter(b'{').is_ok().then_some(scanner),
+            first: true,
+        }
+    }
+}
+
+impl<'a> Iterator for Members<'a> {
+    type Item = (&'a [u8], &'a [u8]);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let scanner = self.scanner.as_mut()?;
+        let name = scanner.next_name(self.first).ok()??;
+        let value = scanner.value().ok()?;
+        self.first = false;
+        Some((self.text.get(name)?, self.text.get(value)?))
+    }
+}
+
+/// The meaning of the text of a JSON string.
+pub(crate) fn string_of(text: &[u8]) -> Option<std::borrow::Cow<'_, str>> {
+    unescape(text.strip_prefix(b"\"")?.strip_suffix(b"\"")?)
+}
+
+impl fmt::Debug for Payload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&String::from_utf8_lossy(&self.text))
+    }
+}
+
+impl PartialEq for Payload {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+impl Eq for Payload {}
+
+/// What was seen of a payload while its frame was read.
+#[derive(Clone)]
+struct Noted {
+    known: bool,
+    one_line: bool,
+    meta: Span,
+    result_type: Span,
+}
+
+/// A part of the text. Frames are far below 4 GiB; a part that is not is not noted.
+#[derive(Clone)]
+struct Span {
+    start: u32,
+    end: u32,
+}
+
+impl Noted {
+    const NOT_YET: Self = Self {
+        known: false,
+        one_line: false,
+        meta: Span::NONE,
+        result_type: Span::NONE,
+    };
+
+    fn note(&mut self, name: &[u8], value: Range<usize>) {
+        let place = match name {
+            b"_meta" => &mut self.meta,
+            b"resultType" => &mut self.result_type,
+            _ if memchr::memchr(b'\\', name).is_none() => return,
+            _ if names(name, META) => &mut self.meta,
+            _ if names(name, RESULT_TYPE) => &mut self.result_type,
+            _ => return,
+        };
+        if let (Ok(start), Ok(end)) = (value.start.try_into(), value.end.try_into()) {
+            *place = Span { start, end };
+        }
+    }
+}
+
+impl Span {
+    const NONE: Self = Self { start: 0, end: 0 };
+
+    fn as_range(&self) -> Option<Range<usize>> {
+        (self.end > 0).then_some(self.start as usize..self.end as usize)
+    }
+}
+
+const META: &str = "_meta";
+const RESULT_TYPE: &str = "resultType";
 
 /// One JSON value, byte for byte as it was sent, inside a decoded value.
 ///

@@ -1,0 +1,795 @@
+//! Reads a frame into messages, in one pass over its bytes.
+//!
+//! What is wrong with a frame is told in full: which rule it breaks, and the id
+//! when it could still be read, so that the call it belongs to can be found.
+
+use std::fmt;
+use std::ops::Range;
+
+use bytes::Bytes;
+
+use super::{
+    ErrorCode, ErrorObject, ExtraMembers, Limits, Message, MethodName, Notification, Request,
+    RequestId, Response,
+};
+use crate::method::Method;
+use crate::payload::Payload;
+use crate::scan::{Fault, Scanner, SeenNames, names, unescape};
+
+/// What one frame holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Frame {
+    /// One message.
+    Single(Message),
+    /// An array of messages, each good or bad on its own.
+    Batch(Vec<Result<Message, Malformed>>),
+}
+
+impl Frame {
+    /// Reads a frame.
+    ///
+    /// # Errors
+    /// When the frame as a whole is not JSON, or not a message.
+    pub fn read(bytes: &Bytes, limits: &Limits) -> Result<Self, Malformed> {
+        if bytes.len() > limits.bytes {
+            return Err(Malformed {
+                problem: Problem::TooLarge {
+                    limit: limits.bytes,
+                },
+                id: find_id(bytes),
+                shape: Shape::Unclear,
+            });
+        }
+        let mut scanner = Scanner::new(bytes, limits.bounds());
+        match scanner.peek() {
+            Ok(b'[') => read_batch(bytes, scanner, limits),
+            Ok(_) => {
+                let message = read_message(bytes, &mut scanner);
+                // Bytes after the message mean that this is not JSON at all.
+                if message.as_ref().is_err_and(Malformed::is_not_json) {
+                    return message.map(Self::Single);
+                }
+                scanner.end().map_err(Malformed::not_json)?;
+                message.map(Self::Single)
+            }
+            Err(fault) => Err(Malformed::not_json(fault)),
+        }
+    }
+}
+
+/// A frame, or an entry of a batch, that is not a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Malformed {
+    /// Which rule it breaks.
+    pub problem: Problem,
+    /// Its id, when that could be read.
+    pub id: Option<RequestId>,
+    /// What it was meant to be.
+    pub shape: Shape,
+}
+
+/// What a malformed message was meant to be, as far as can be told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// It has a method.
+    Request,
+    /// It has a result or an error.
+    Response,
+    /// It has neither, or both.
+    Unclear,
+}
+
+/// Which rule a malformed message breaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Problem {
+    /// It is not JSON.
+    NotJson(Fault),
+    /// It has more bytes than the limit.
+    TooLarge {
+        /// The limit.
+        limit: usize,
+    },
+    /// It is not an object.
+    NotAnObject,
+    /// A member name comes twice in the envelope or one level below.
+    RepeatedMember,
+    /// More members beside those of JSON-RPC than anyone needs.
+    TooManyMembers,
+    /// `jsonrpc` is not there, or is not `"2.0"`.
+    WrongVersion,
+    /// The id is null, a fraction, a boolean, an object or an array.
+    BadId,
+    /// The method is not a string.
+    BadMethod,
+    /// The parameters are not an object.
+    BadParams,
+    /// It has a result and an error.
+    ResultAndError,
+    /// It has no method, no result and no error.
+    NeitherResultNorError,
+    /// It has a method, and a result or an error.
+    MethodAndOutcome,
+    /// It has a result but no id.
+    ResultWithoutId,
+    /// The error is not an object with an integer code and a string message.
+    BadError,
+    /// It is an array without entries.
+    EmptyBatch,
+    /// It is an array within an array.
+    NestedBatch,
+    /// It is an array with more entries than the limit.
+    BatchTooLong,
+}
+
+impl Malformed {
+    fn not_json(fault: Fault) -> Self {
+        Self {
+            problem: match fault {
+                Fault::Repeated { .. } => Problem::RepeatedMember,
+                fault => Problem::NotJson(fault),
+            },
+            id: None,
+            shape: Shape::Unclear,
+        }
+    }
+
+    fn is_not_json(&self) -> bool {
+        matches!(self.problem, Problem::NotJson(_))
+    }
+
+    /// The error to answer with: −32700 for what is not JSON, −32600 for the rest.
+    pub fn error(&self) -> ErrorObject {
+        let code = match self.problem {
+            Problem::NotJson(_) => ErrorCode::PARSE_ERROR,
+            _ => ErrorCode::INVALID_REQUEST,
+        };
+        ErrorObject::new(code, self.problem.to_string())
+    }
+}
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.problem.fmt(f)
+    }
+}
+
+impl std::error::Error for Malformed {}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NotJson(fault) => return write!(f, "Parse error: {fault}"),
+            Self::TooLarge { limit } => {
+                return write!(f, "Invalid Request: larger than {limit} bytes");
+            }
+            Self::NotAnObject => "Invalid Request: not an object",
+            Self::RepeatedMember => "Invalid Request: a member name is repeated",
+            Self::TooManyMembers => "Invalid Request: too many unknown members",
+            Self::WrongVersion => "Invalid Request: jsonrpc must be \"2.0\"",
+            Self::BadId => "Invalid Request: id must be a string or an integer",
+            Self::BadMethod => "Invalid Request: method must be a string",
+            Self::BadParams => "Invalid Request: params must be an object",
+            Self::ResultAndError => "Invalid Response: both result and error",
+            Self::NeitherResultNorError => "Invalid Request: no method, no result, no error",
+            Self::MethodAndOutcome => "Invalid Request: both a method and an outcome",
+            Self::ResultWithoutId => "Invalid Response: a result without an id",
+            Self::BadError => "Invalid Response: error must have an integer code and a message",
+            Self::EmptyBatch => "Invalid Request: empty batch",
+            Self::NestedBatch => "Invalid Request: a batch within a batch",
+            Self::BatchTooLong => "Invalid Request: too many messages in one batch",
+        })
+    }
+}
+
+fn read_batch(
+    bytes: &Bytes,
+    mut scanner: Scanner<'_>,
+    limits: &Limits,
+) -> Result<Frame, Malformed> {
+    let whole = |problem| Malformed {
+        problem,
+        id: None,
+        shape: Shape::Unclear,
+    };
+    let mut entries = Vec::new();
+    scanner.enter(b'[').map_err(Malformed::not_json)?;
+    while scanner
+        .next_item(entries.is_empty())
+        .map_err(Malformed::not_json)?
+    {
+        if entries.len() >= limits.batch {
+            return Err(whole(Problem::BatchTooLong));
+        }
+        let entry = read_message(bytes, &mut scanner);
+        if entry.as_ref().is_err_and(Malformed::is_not_json) {
+            return entry.map(Frame::Single);
+        }
+        entries.push(entry);
+    }
+    scanner.end().map_err(Malformed::not_json)?;
+    if entries.is_empty() {
+        return Err(whole(Problem::EmptyBatch));
+    }
+    Ok(Frame::Batch(entries))
+}
+
+/// The members of an envelope, as they were found.
+#[derive(Default)]
+struct Envelope {
+    version: Option<Range<usize>>,
+    id: Option<Range<usize>>,
+    method: Option<Range<usize>>,
+    params: Option<Payload>,
+    result: Option<Payload>,
+    error: Option<Range<usize>>,
+    extra: ExtraMembers,
+    /// The first thing that is wrong with it; reading goes on to find the id.
+    problem: Option<Problem>,
+}
+
+/// Reads one message and leaves the scanner behind it, also when it is malformed JSON-RPC.
+fn read_message(bytes: &Bytes, scanner: &mut Scanner<'_>) -> Result<Message, Malformed> {
+    let json = |fault| Malformed::not_json(fault);
+    match scanner.peek().map_err(json)? {
+        b'{' => {}
+        other => {
+            scanner.value().map_err(json)?;
+            let problem = if other == b'[' {
+                Problem::NestedBatch
+            } else {
+                Problem::NotAnObject
+            };
+            return Err(Malformed {
+                problem,
+                id: None,
+                shape: Shape::Unclear,
+            });
+        }
+    }
+    let mut envelope = Envelope::default();
+    envelope.fill(bytes, scanner).map_err(|fault| {
+        let mut malformed = Malformed::not_json(fault);
+        malformed.id = envelope.readable_id(bytes);
+        malformed
+    })?;
+    envelope.into_message(bytes)
+}
+
+impl Envelope {
+    fn fill(&mut self, bytes: &Bytes, scanner: &mut Scanner<'_>) -> Result<(), Fault> {
+        scanner.enter(b'{')?;
+        let mut first = true;
+        while let Some(name) = scanner.next_name(first)? {
+            first = false;
+            let raw = bytes.get(name.clone()).unwrap_or_default();
+            match known_member(raw) {
+                Some(Known::Version) => set(&mut self.version, scanner.value()?, &mut self.problem),
+                Some(Known::Id) => set(&mut self.id, scanner.value()?, &mut self.problem),
+                Some(Known::Method) => set(&mut self.method, scanner.value()?, &mut self.problem),
+                Some(Known::Error) => set(&mut self.error, scanner.value()?, &mut self.problem),
+                Some(Known::Params) => {
+                    let payload = self.payload(bytes, scanner)?;
+                    set(&mut self.params, payload, &mut self.problem);
+                }
+                Some(Known::Result) => {
+                    let payload = self.payload(bytes, scanner)?;
+                    set(&mut self.result, payload, &mut self.problem);
+                }
+                None => {
+                    let value = scanner.value()?;
+                    self.keep(bytes.slice(name), bytes.slice(value));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn payload(&mut self, bytes: &Bytes, scanner: &mut Scanner<'_>) -> Result<Payload, Fault> {
+        let before = scanner.clone();
+        match Payload::scan(bytes, scanner) {
+            Err(Fault::Repeated { .. }) => {
+                // Valid JSON all the same: step over it, so that an id behind it is found.
+                self.problem.get_or_insert(Problem::RepeatedMember);
+                *scanner = before;
+                scanner.value().map(|_| Payload::empty())
+            }
+            other => other,
+        }
+    }
+
+    fn keep(&mut self, name: Bytes, value: Bytes) {
+        if self.extra.0.len() >= MAX_EXTRA {
+            self.problem.get_or_insert(Problem::TooManyMembers);
+            return;
+        }
+        self.extra.0.push((name, value));
+    }
+
+    fn readable_id(&self, bytes: &Bytes) -> Option<RequestId> {
+        RequestId::from_json(&bytes.slice(self.id.clone()?)).ok()
+    }
+
+    fn into_message(mut self, bytes: &Bytes) -> Result<Message, Malformed> {
+        let has_outcome = self.result.is_some() || self.error.is_some();
+        let shape = match (&self.method, has_outcome) {
+            (Some(_), false) => Shape::Request,
+            (None, true) => Shape::Response,
+            _ => Shape::Unclear,
+        };
+        let id = self
+            .id
+            .take()
+            .map(|span| RequestId::from_json(&bytes.slice(span)));
+        let readable = id.clone().and_then(Result::ok);
+        let refuse = |problem| {
+            Err(Malformed {
+                problem,
+                id: readable.clone(),
+                shape,
+            })
+        };
+        // One name in two spellings is one name.
+        let mut seen = SeenNames::default();
+        if !self.extra.0.iter().all(|(name, _)| seen.insert(name)) {
+            self.problem.get_or_insert(Problem::RepeatedMember);
+        }
+        if let Some(problem) = self.problem {
+            return refuse(problem);
+        }
+        let version = self.version.and_then(|span| bytes.get(span));
+        if version != Some(b"\"2.0\"") {
+            return refuse(Problem::WrongVersion);
+        }
+        if let Some(method) = self.method {
+            if has_outcome {
+                return refuse(Problem::MethodAndOutcome);
+            }
+            let Some(method) = bytes.get(method).and_then(read_method) else {
+                return refuse(Problem::BadMethod);
+            };
+            // Some writers send `"params":null` for "none".
+            let params = self.params.filter(|p| p.text().as_ref() != b"null");
+            if params.as_ref().is_some_and(|p| !p.is_object()) {
+                return refuse(Problem::BadParams);
+            }
+            return match id {
+                None => Ok(Message::Notification(Notification {
+                    method,
+                    params,
+                    extra: self.extra,
+                })),
+                Some(Ok(id)) => Ok(Message::Request(Request {
+                    id,
+                    method,
+                    params,
+                    extra: self.extra,
+                })),
+                Some(Err(_)) => refuse(Problem::BadId),
+            };
+        }
+        let outcome = match (self.result, self.error) {
+            (Some(_), Some(_)) => return refuse(Problem::ResultAndError),
+            (None, None) => return refuse(Problem::NeitherResultNorError),
+            (Some(result), None) => Ok(result),
+            (None, Some(span)) => match read_error(bytes, span) {
+                Some(error) => Err(error),
+                None => return refuse(Problem::BadError),
+            },
+        };
+        match (id, &outcome) {
+            (Some(Ok(id)), _) => Ok(Message::Response(Response {
+                id: Some(id),
+                outcome,
+                extra: self.extra,
+            })),
+            // JSON-RPC writes null, MCP leaves it out, when the request was unreadable.
+            (None | Some(Err(_)), Err(_)) => Ok(Message::Response(Response {
+                id: None,
+                outcome,
+                extra: self.extra,
+            })),
+            (Some(Err(_)), Ok(_)) => refuse(Problem::BadId),
+            (None, Ok(_)) => refuse(Problem::ResultWithoutId),
+        }
+    }
+}
+
+fn set<T>(place: &mut Option<T>, value: T, problem: &mut Option<Problem>) {
+    if place.is_some() {
+        problem.get_or_insert(Problem::RepeatedMember);
+    } else {
+        *place = Some(value);
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Known {
+    Version,
+    Id,
+    Method,
+    Params,
+    Result,
+    Error,
+}
+
+fn known_member(raw: &[u8]) -> Option<Known> {
+    Some(match raw {
+        b"jsonrpc" => Known::Version,
+        b"id" => Known::Id,
+        b"method" => Known::Method,
+        b"params" => Known::Params,
+        b"result" => Known::Result,
+        b"error" => Known::Error,
+        _ if memchr::memchr(b'\\', raw).is_none() => return None,
+        _ => return known_member_escaped(raw),
+    })
+}
+
+#[cold]
+fn known_member_escaped(raw: &[u8]) -> Option<Known> {
+    unescape(raw).and_then(|name| match name.as_ref() {
+        "jsonrpc" => Some(Known::Version),
+        "id" => Some(Known::Id),
+        "method" => Some(Known::Method),
+        "params" => Some(Known::Params),
+        "result" => Some(Known::Result),
+        "error" => Some(Known::Error),
+        _ => None,
+    })
+}
+
+fn read_method(text: &[u8]) -> Option<MethodName> {
+    let inner = text.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
+    if let Some(method) = Method::from_bytes(inner) {
+        return Some(MethodName::Known(method));
+    }
+    unescape(inner).map(|name| MethodName::new(&name))
+}
+
+fn read_error(bytes: &Bytes, span: Range<usize>) -> Option<ErrorObject> {
+    let text = bytes.slice(span);
+    let mut scanner = Scanner::new(&text, Limits::default().bounds());
+    scanner.enter(b'{').ok()?;
+    let (mut code, mut message, mut data) = (None, None, None);
+    let mut extra = ExtraMembers::default();
+    let mut seen = SeenNames::default();
+    let mut first = true;
+    while let Some(name) = scanner.next_name(first).ok()? {
+        first = false;
+        let raw = text.get(name.clone())?;
+        if !seen.insert(raw) {
+            return None;
+        }
+        if names(raw, "data") {
+            data = Some(Payload::scan(&text, &mut scanner).ok()?);
+            continue;
+        }
+        let value = scanner.value().ok()?;
+        if names(raw, "code") {
+            code = serde_json::from_slice(text.get(value)?).ok().map(ErrorCode);
+        } else if names(raw, "message") {
+            message = serde_json::from_slice(text.get(value)?).ok();
+        } else if extra.0.len() < MAX_EXTRA {
+            extra.0.push((text.slice(name), text.slice(value)));
+        }
+    }
+    Some(ErrorObject {
+        code: code?,
+        message: message?,
+        data,
+        extra,
+    })
+}
+
+/// Looks for the id of a message of which only the beginning is there.
+///
+/// For a frame that was cut off because it is too large: whoever waits for it
+/// can be told. Only the envelope's own `id` counts.
+pub fn find_id(beginning: &Bytes) -> Option<RequestId> {
+    let mut scanner = Scanner::new(beginning, Limits::default().bounds());
+    scanner.enter(b'{').ok()?;
+    let mut first = true;
+    while let Ok(Some(name)) = scanner.next_name(first) {
+        first = false;
+        let is_id = names(beginning.get(name)?, "id");
+        let value = scanner.value().ok()?;
+        // A number at the very end may go on behind the cut.
+        if is_id && value.end < beginning.len() {
+            return RequestId::from_json(&beginning.slice(value)).ok();
+        }
+    }
+    None
+}
+
+// Envelopes have no members of their own beyond JSON-RPC's; a few strangers are kept.
+const MAX_EXTRA: usize = 16;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Frame, Malformed> {
+        Frame::read(&Bytes::copy_from_slice(text.as_bytes()), &Limits::default())
+    }
+
+    fn rewritten(text: &str) -> String {
+        match read(text) {
+            Ok(Frame::Single(message)) => String::from_utf8(message.to_bytes().to_vec()).unwrap(),
+            other => panic!("{text} gave {other:?}"),
+        }
+    }
+
+    fn refused(text: &str) -> (Problem, Option<String>, Shape, i64) {
+        let bad = read(text).unwrap_err();
+        let code = bad.error().code.0;
+        (
+            bad.problem,
+            bad.id.map(|id| id.to_string()),
+            bad.shape,
+            code,
+        )
+    }
+
+    #[test]
+    fn a_message_is_written_as_it_was_read() {
+        for text in [
+            r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#,
+            r#"{"jsonrpc":"2.0","id":"x","method":"tools/call","params":{"name":"a","arguments":{"n":1.0}}}"#,
+            r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+            r#"{"jsonrpc":"2.0","method":"vendor/\u00e9","params":{}}"#,
+            r#"{"jsonrpc":"2.0","id":1,"result":{"a":[1, 2 ,3]}}"#,
+            r#"{"jsonrpc":"2.0","id":1,"result":null}"#,
+            r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no","data":{"x":1e400}}}"#,
+            r#"{"jsonrpc":"2.0","error":{"code":-32700,"message":"what"}}"#,
+            r#"{"jsonrpc":"2.0","id":1,"x":{"y": [ ]},"method":"ping"}"#,
+        ] {
+            let again = rewritten(text);
+            assert_eq!(
+                serde_json::from_str::<serde_json::Value>(&again).map_err(|e| e.to_string()),
+                serde_json::from_str::<serde_json::Value>(text).map_err(|e| e.to_string()),
+            );
+            assert_eq!(rewritten(&again), again, "writing is stable");
+        }
+    }
+
+    #[test]
+    fn unknown_members_survive_with_their_text() {
+        let text = r#"{"jsonrpc":"2.0","id":1,"x":{"y": [ ]},"result":{},"z":1.50}"#;
+        assert_eq!(
+            rewritten(text),
+            r#"{"jsonrpc":"2.0","id":1,"x":{"y": [ ]},"z":1.50,"result":{}}"#
+        );
+        let error = r#"{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"m","more":[1.0]}}"#;
+        assert_eq!(rewritten(error), error);
+    }
+
+    #[test]
+    fn line_breaks_between_tokens_become_spaces() {
+        let text = "{\n\"jsonrpc\":\"2.0\",\r\n\"id\":1,\"result\":{\n \"a\":\"b\\n\"\r}}";
+        assert_eq!(
+            rewritten(text),
+            r#"{"jsonrpc":"2.0","id":1,"result":{  "a":"b\n" }}"#
+        );
+    }
+
+    #[test]
+    fn broken_json_is_a_parse_error_with_the_id_if_it_came_first() {
+        let (problem, id, _, code) = refused(r#"{"jsonrpc":"2.0","id":5,"method":"#);
+        assert_eq!(problem, Problem::NotJson(Fault::Truncated));
+        assert_eq!((id.as_deref(), code), (Some("5"), -32700));
+        assert_eq!(refused("hello").3, -32700);
+        assert_eq!(refused("{} x").3, -32700);
+        assert_eq!(refused("").3, -32700);
+        assert_eq!(
+            refused(r#"[{"jsonrpc":"2.0","id":1,"method":"ping"},"#).3,
+            -32700
+        );
+    }
+
+    #[test]
+    fn a_broken_envelope_keeps_its_id() {
+        let cases = [
+            (
+                r#"{"id":1,"method":"ping"}"#,
+                Problem::WrongVersion,
+                Some("1"),
+                Shape::Request,
+            ),
+            (
+                r#"{"jsonrpc":2.0,"id":1,"method":"ping"}"#,
+                Problem::WrongVersion,
+                Some("1"),
+                Shape::Request,
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#,
+                Problem::BadId,
+                None,
+                Shape::Request,
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":1.0,"method":"ping"}"#,
+                Problem::BadId,
+                None,
+                Shape::Request,
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":true,"method":"ping"}"#,
+                Problem::BadId,
+                None,
+                Shape::Request,
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":{},"method":"ping"}"#,
+                Problem::BadId,
+                None,
+                Shape::Request,
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":[1],"method":"ping"}"#,
+                Problem::BadId,
+                None,
+                Shape::Request,
+            ),
+            (
+                r#"{"jsonrpc":"2.0","method":7,"id":2}"#,
+                Problem::BadMethod,
+                Some("2"),
+                Shape::Request,
+            ),
+            (
+                r#"{"jsonrpc":"2.0","method":"m","id":2,"params":[1]}"#,
+                Problem::BadParams,
+                Some("2"),
+                Shape::Request,
+            ),
+            (
+                r#"{"jsonrpc":"2.0","method":"m","id":2,"params":"x"}"#,
+                Problem::BadParams,
+                Some("2"),
+                Shape::Request,
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":3,"result":{},"error":{"code":1,"message":""}}"#,
+                Problem::ResultAndError,
+                Some("3"),
+                Shape::Response,
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":3}"#,
+                Problem::NeitherResultNorError,
+                Some("3"),
+                Shape::Unclear,
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":3,"method":"m","result":{}}"#,
+                Problem::MethodAndOutcome,
+                Some("3"),
+                Shape::Unclear,
+            ),
+            (
+                r#"{"jsonrpc":"2.0","result":{}}"#,
+                Problem::ResultWithoutId,
+                None,
+                Shape::Response,
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":null,"result":{}}"#,
+                Problem::BadId,
+                None,
+                Shape::Response,
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":4,"error":"no"}"#,
+                Problem::BadError,
+                Some("4"),
+                Shape::Response,
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":4,"error":{"code":1.5,"message":"m"}}"#,
+                Problem::BadError,
+                Some("4"),
+                Shape::Response,
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":4,"error":{"code":1}}"#,
+                Problem::BadError,
+                Some("4"),
+                Shape::Response,
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":5,"id":6,"method":"m"}"#,
+                Problem::RepeatedMember,
+                Some("5"),
+                Shape::Request,
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":5,"\u0069d":6,"method":"m"}"#,
+                Problem::RepeatedMember,
+                Some("5"),
+                Shape::Request,
+            ),
+            (
+                r#"{"jsonrpc":"2.0","params":{"a":1,"a":2},"method":"m","id":7}"#,
+                Problem::RepeatedMember,
+                Some("7"),
+                Shape::Request,
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":1,"method":"m","x":1,"x":1}"#,
+                Problem::RepeatedMember,
+                Some("1"),
+                Shape::Request,
+            ),
+            ("7", Problem::NotAnObject, None, Shape::Unclear),
+            ("[]", Problem::EmptyBatch, None, Shape::Unclear),
+        ];
+        for (text, problem, id, shape) in cases {
+            let got = refused(text);
+            assert_eq!(
+                got,
+                (problem, id.map(str::to_owned), shape, -32600),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn member_names_are_exact() {
+        let text = r#"{"jsonrpc":"2.0","ID":1,"Method":"ping","id":2,"method":"ping"}"#;
+        let Ok(Frame::Single(Message::Request(request))) = read(text) else {
+            panic!("not a request");
+        };
+        assert_eq!(request.id, RequestId::from(2));
+        assert_eq!(request.extra.iter().count(), 2);
+    }
+
+    #[test]
+    fn each_entry_of_a_batch_is_good_or_bad_on_its_own() {
+        let text =
+            r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}, 7, [], {"jsonrpc":"2.0","method":"m"}]"#;
+        let Ok(Frame::Batch(entries)) = read(text) else {
+            panic!("not a batch");
+        };
+        let good: Vec<bool> = entries.iter().map(Result::is_ok).collect();
+        assert_eq!(good, [true, false, false, true]);
+        assert_eq!(
+            entries[2].as_ref().unwrap_err().problem,
+            Problem::NestedBatch
+        );
+    }
+
+    #[test]
+    fn an_id_is_found_in_the_beginning_of_a_message() {
+        let find =
+            |text: &str| find_id(&Bytes::copy_from_slice(text.as_bytes())).map(|id| id.to_string());
+        assert_eq!(
+            find(r#"{"jsonrpc":"2.0","id":12,"result":{"a":"aaa"#).as_deref(),
+            Some("12")
+        );
+        assert_eq!(
+            find(r#"{"result":{"id":3},"id":"x","#).as_deref(),
+            Some("\"x\"")
+        );
+        assert_eq!(find(r#"{"jsonrpc":"2.0","id":12"#), None);
+        assert_eq!(find(r#"{"jsonrpc":"2.0","result":{"id":12,"#), None);
+        assert_eq!(find("garbage"), None);
+    }
+
+    #[test]
+    fn what_is_asked_often_is_noted_on_the_way() {
+        let text = r#"{"jsonrpc":"2.0","id":1,"result":{"content":[],"resultType":"complete","_meta":{"a":1}}}"#;
+        let Ok(Frame::Single(Message::Response(response))) = read(text) else {
+            panic!("not a response");
+        };
+        let result = response.outcome.unwrap();
+        assert_eq!(result.result_type(), Some("complete"));
+        assert_eq!(result.meta(), Some(&br#"{"a":1}"#[..]));
+        assert!(result.is_one_line());
+        let made = Payload::encode(&serde_json::json!({"resultType": "task"})).unwrap();
+        assert_eq!(made.result_type(), Some("task"));
+        assert_eq!(made.meta(), None);
+    }
+}

@@ -1,0 +1,245 @@
+//! The id that pairs an answer with its request.
+//!
+//! A string or an integer, echoed with its exact type and text.
+//! Null, fractions, booleans, objects and arrays are refused.
+//!
+//! Specification: basic (requests), every revision.
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+
+use bytes::Bytes;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde_json::value::RawValue;
+
+use crate::scan::unescape;
+
+/// The id of a request.
+///
+/// Two ids are equal when type and meaning are: `1` is not `"1"`.
+#[derive(Clone)]
+pub struct RequestId(Repr);
+
+#[derive(Clone)]
+enum Repr {
+    Integer(i64),
+    /// An integer whose text `i64` would not give back.
+    LongInteger(Bytes),
+    /// The text between the quotes, as it was written.
+    Text(Bytes),
+}
+
+/// The value is not a string or an integer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BadRequestId;
+
+impl RequestId {
+    /// Reads an id from the text of one JSON value, which it shares.
+    ///
+    /// # Errors
+    /// When the value is not a string or an integer.
+    pub fn from_json(text: &Bytes) -> Result<Self, BadRequestId> {
+        match text.as_ref() {
+            [b'"', inner @ .., b'"'] => Ok(Self(Repr::Text(text.slice_ref(inner)))),
+            digits => {
+                let unsigned = digits.strip_prefix(b"-").unwrap_or(digits);
+                if unsigned.is_empty() || !unsigned.iter().all(u8::is_ascii_digit) {
+                    return Err(BadRequestId);
+                }
+                Ok(Self(short_integer(digits).map_or_else(
+                    || Repr::LongInteger(text.clone()),
+                    Repr::Integer,
+                )))
+            }
+        }
+    }
+
+    /// The integer, if it is one that fits.
+    pub const fn as_integer(&self) -> Option<i64> {
+        match self.0 {
+            Repr::Integer(number) => Some(number),
+            _ => None,
+        }
+    }
+
+    /// What the string says, if it is one. A lone surrogate makes it unreadable.
+    pub fn as_text(&self) -> Option<std::borrow::Cow<'_, str>> {
+        match &self.0 {
+            Repr::Text(raw) => unescape(raw),
+            _ => None,
+        }
+    }
+
+    /// Appends the id as JSON text.
+    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+        match &self.0 {
+            Repr::Integer(number) => {
+                out.extend_from_slice(itoa::Buffer::new().format(*number).as_bytes());
+            }
+            Repr::LongInteger(raw) => out.extend_from_slice(raw),
+            Repr::Text(raw) => {
+                out.push(b'"');
+                out.extend_from_slice(raw);
+                out.push(b'"');
+            }
+        }
+    }
+
+    fn to_json(&self) -> String {
+        let mut text = Vec::new();
+        self.write(&mut text);
+        String::from_utf8_lossy(&text).into_owned()
+    }
+}
+
+/// The number, when its plain decimal form is the text itself.
+fn short_integer(digits: &[u8]) -> Option<i64> {
+    let number: i64 = std::str::from_utf8(digits).ok()?.parse().ok()?;
+    (itoa::Buffer::new().format(number).as_bytes() == digits).then_some(number)
+}
+
+impl From<i64> for RequestId {
+    fn from(number: i64) -> Self {
+        Self(Repr::Integer(number))
+    }
+}
+
+impl From<&str> for RequestId {
+    fn from(text: &str) -> Self {
+        let quoted = serde_json::Value::from(text).to_string();
+        let inner = quoted.get(1..quoted.len() - 1).unwrap_or_default();
+        Self(Repr::Text(Bytes::copy_from_slice(inner.as_bytes())))
+    }
+}
+
+impl PartialEq for RequestId {
+    fn eq(&self, other: &Self) -> bool {
+        match (&self.0, &other.0) {
+            (Repr::Integer(a), Repr::Integer(b)) => a == b,
+            (Repr::LongInteger(a), Repr::LongInteger(b)) => a == b,
+            (Repr::Text(a), Repr::Text(b)) => {
+                a == b || (has_escape(a) || has_escape(b)) && unescape(a) == unescape(b)
+            }
+            _ => false,
+        }
+    }
+}
+
+impl Eq for RequestId {}
+
+impl Hash for RequestId {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        match &self.0 {
+            Repr::Integer(number) => state.write_i64(*number),
+            Repr::LongInteger(raw) => state.write(raw),
+            Repr::Text(raw) if has_escape(raw) => match unescape(raw) {
+                Some(text) => state.write(text.as_bytes()),
+                None => state.write_u8(0),
+            },
+            Repr::Text(raw) => state.write(raw),
+        }
+    }
+}
+
+fn has_escape(raw: &[u8]) -> bool {
+    memchr::memchr(b'\\', raw).is_some()
+}
+
+impl fmt::Debug for RequestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.to_json())
+    }
+}
+
+impl fmt::Display for RequestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.to_json())
+    }
+}
+
+impl fmt::Display for BadRequestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an id must be a string or an integer")
+    }
+}
+
+impl std::error::Error for BadRequestId {}
+
+impl Serialize for RequestId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.0 {
+            Repr::Integer(number) => serializer.serialize_i64(*number),
+            _ => RawValue::from_string(self.to_json())
+                .map_err(serde::ser::Error::custom)?
+                .serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for RequestId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = Box::<RawValue>::deserialize(deserializer)?;
+        Self::from_json(&Bytes::copy_from_slice(raw.get().as_bytes())).map_err(de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(text: &str) -> Result<RequestId, BadRequestId> {
+        RequestId::from_json(&Bytes::copy_from_slice(text.as_bytes()))
+    }
+
+    fn echo(text: &str) -> String {
+        id(text).unwrap().to_json()
+    }
+
+    #[test]
+    fn ids_are_echoed_with_their_exact_text() {
+        for text in [
+            "0",
+            "1",
+            "-1",
+            "-0",
+            "9223372036854775807",
+            "-9223372036854775808",
+            "9223372036854775808",
+            "123456789012345678901234567890",
+            r#""""#,
+            r#""1""#,
+            r#""a\u00e9""#,
+            r#""\ud800""#,
+            r#""é""#,
+        ] {
+            assert_eq!(echo(text), text);
+        }
+    }
+
+    #[test]
+    fn everything_else_is_refused() {
+        for text in ["null", "true", "1.0", "1.5", "1e2", "{}", "[]", "-", ""] {
+            assert_eq!(id(text), Err(BadRequestId), "{text}");
+        }
+    }
+
+    #[test]
+    fn type_and_meaning_make_two_ids_equal() {
+        assert_eq!(id("1"), id("1"));
+        assert_ne!(id("1"), id(r#""1""#));
+        assert_eq!(id(r#""A""#), id(r#""\u0041""#));
+        assert_ne!(id(r#""A""#), id(r#""a""#));
+        assert_eq!(RequestId::from("a\"b"), id(r#""a\"b""#).unwrap());
+        assert_eq!(RequestId::from(7), id("7").unwrap());
+    }
+
+    #[test]
+    fn serde_keeps_type_and_text() {
+        for text in ["7", r#""7""#, "123456789012345678901234567890"] {
+            let read: RequestId = serde_json::from_str(text).unwrap();
+            assert_eq!(serde_json::to_string(&read).unwrap(), text);
+        }
+        assert!(serde_json::from_str::<RequestId>("1.0").is_err());
+        assert!(serde_json::from_str::<RequestId>("null").is_err());
+    }
+}

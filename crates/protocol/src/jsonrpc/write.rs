@@ -1,0 +1,143 @@
+//! Writes messages as JSON text, one line each, without building a tree.
+
+use bytes::Bytes;
+
+use super::{ErrorObject, ExtraMembers, Message, MethodName, RequestId};
+use crate::payload::Payload;
+
+impl Message {
+    /// Appends the message as one line of JSON text, without the line's end.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        let (payload, tail) = self.write_head(out);
+        if let Some(payload) = payload {
+            append_line(payload, out);
+        }
+        out.extend_from_slice(tail);
+    }
+
+    /// The message as JSON text.
+    pub fn to_bytes(&self) -> Bytes {
+        let mut out = Vec::with_capacity(64 + self.payload().map_or(0, |p| p.text().len()));
+        self.write(&mut out);
+        out.into()
+    }
+
+    /// Appends what stands before the payload and gives the payload and what stands behind it.
+    ///
+    /// For whoever can write several buffers at once: a large payload need not be copied.
+    /// If it is not [one line](Payload::is_one_line), a line-based transport must use [`Message::write`].
+    pub fn write_head(&self, out: &mut Vec<u8>) -> (Option<&Payload>, &'static [u8]) {
+        out.extend_from_slice(b"{\"jsonrpc\":\"2.0\"");
+        match self {
+            Self::Request(request) => {
+                write_id(Some(&request.id), out);
+                write_method(&request.method, out);
+                write_extra(&request.extra, out);
+                write_member(b",\"params\":", request.params.as_ref(), out)
+            }
+            Self::Notification(notification) => {
+                write_method(&notification.method, out);
+                write_extra(&notification.extra, out);
+                write_member(b",\"params\":", notification.params.as_ref(), out)
+            }
+            Self::Response(response) => {
+                write_id(response.id.as_ref(), out);
+                write_extra(&response.extra, out);
+                match &response.outcome {
+                    Ok(result) => write_member(b",\"result\":", Some(result), out),
+                    Err(error) => write_error(error, out),
+                }
+            }
+        }
+    }
+
+    fn payload(&self) -> Option<&Payload> {
+        match self {
+            Self::Request(request) => request.params.as_ref(),
+            Self::Notification(notification) => notification.params.as_ref(),
+            Self::Response(response) => match &response.outcome {
+                Ok(result) => Some(result),
+                Err(error) => error.data.as_ref(),
+            },
+        }
+    }
+}
+
+fn write_id(id: Option<&RequestId>, out: &mut Vec<u8>) {
+    // An error whose request had no readable id goes without one: `null` is not an id.
+    if let Some(id) = id {
+        out.extend_from_slice(b",\"id\":");
+        id.write(out);
+    }
+}
+
+fn write_method(method: &MethodName, out: &mut Vec<u8>) {
+    out.extend_from_slice(b",\"method\":");
+    match method {
+        MethodName::Known(method) => {
+            out.push(b'"');
+            out.extend_from_slice(method.name().as_bytes());
+            out.push(b'"');
+        }
+        MethodName::Other(name) => write_string(name, out),
+    }
+}
+
+fn write_member<'a>(
+    name: &[u8],
+    payload: Option<&'a Payload>,
+    out: &mut Vec<u8>,
+) -> (Option<&'a Payload>, &'static [u8]) {
+    if payload.is_some() {
+        out.extend_from_slice(name);
+    }
+    (payload, b"}")
+}
+
+fn write_error<'a>(
+    error: &'a ErrorObject,
+    out: &mut Vec<u8>,
+) -> (Option<&'a Payload>, &'static [u8]) {
+    out.extend_from_slice(b",\"error\":{\"code\":");
+    out.extend_from_slice(itoa::Buffer::new().format(error.code.0).as_bytes());
+    out.extend_from_slice(b",\"message\":");
+    write_string(&error.message, out);
+    write_extra(&error.extra, out);
+    if error.data.is_some() {
+        out.extend_from_slice(b",\"data\":");
+    }
+    (error.data.as_ref(), b"}}")
+}
+
+fn write_extra(extra: &ExtraMembers, out: &mut Vec<u8>) {
+    for (name, value) in extra.iter() {
+        out.extend_from_slice(b",\"");
+        out.extend_from_slice(name);
+        out.extend_from_slice(b"\":");
+        append_one_line(value, out);
+    }
+}
+
+fn write_string(text: &str, out: &mut Vec<u8>) {
+    // Strings always have a JSON form and a vector takes every write.
+    let _ = serde_json::to_writer(out, text);
+}
+
+fn append_line(payload: &Payload, out: &mut Vec<u8>) {
+    if payload.is_one_line() {
+        out.extend_from_slice(payload.text());
+    } else {
+        append_one_line(payload.text(), out);
+    }
+}
+
+/// Appends valid JSON text with each line break, which can only be white space, made a space.
+fn append_one_line(text: &[u8], out: &mut Vec<u8>) {
+    let start = out.len();
+    out.extend_from_slice(text);
+    for byte in out.iter_mut().skip(start) {
+        if matches!(byte, b'\n' | b'\r') {
+            *byte = b' ';
+        }
+    }
+}
