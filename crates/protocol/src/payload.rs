@@ -36,10 +36,7 @@ impl Payload {
         // Most answers fit; the vector grows for those that do not.
         let mut text = Vec::with_capacity(256);
         serde_json::to_writer(&mut text, value)?;
-        Ok(Self {
-            text: text.into(),
-            noted: Noted::NOT_YET,
-        })
+        Ok(Self::from_own(text))
     }
 
     /// Takes JSON text as it is.
@@ -57,6 +54,14 @@ impl Payload {
     pub const fn empty() -> Self {
         Self {
             text: Bytes::from_static(b"{}"),
+            noted: Noted::NOT_YET,
+        }
+    }
+
+    /// Takes text that this crate has written itself.
+    pub(crate) fn from_own(text: Vec<u8>) -> Self {
+        Self {
+            text: text.into(),
             noted: Noted::NOT_YET,
         }
     }

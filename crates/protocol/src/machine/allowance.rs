@@ -1,0 +1,115 @@
+//! How long a call may still take.
+//!
+//! Two clocks: one that any sign of life restarts, one that nothing restarts.
+//! Both stand still while a person is asked, because people are slow and that
+//! is not the server's fault.
+
+use std::time::{Duration, Instant};
+
+/// The time a call may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Timeouts {
+    /// Without an answer or progress.
+    pub idle: Option<Duration>,
+    /// In all.
+    pub total: Option<Duration>,
+}
+
+impl Timeouts {
+    /// Both limits.
+    pub const fn new(idle: Option<Duration>, total: Option<Duration>) -> Self {
+        Self { idle, total }
+    }
+
+    /// No limit at all: for what is meant to stay open.
+    pub const NONE: Self = Self::new(None, None);
+}
+
+impl Default for Timeouts {
+    // A tool that is silent for a minute is stuck more often than it is slow,
+    // and one that reports progress is alive; but nobody waits for ever.
+    fn default() -> Self {
+        Self::new(Some(Duration::from_secs(60)), Some(Duration::from_secs(600)))
+    }
+}
+
+/// Which limit ran out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Expired {
+    /// No answer and no progress for this long.
+    Idle(Duration),
+    /// No answer for this long, progress or not.
+    Total(Duration),
+}
+
+/// The clocks of one call.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Allowance {
+    limits: Timeouts,
+    started: Instant,
+    alive: Instant,
+    stopped: Option<Instant>,
+}
+
+impl Allowance {
+    pub(crate) const fn new(now: Instant, limits: Timeouts) -> Self {
+        Self {
+            limits,
+            started: now,
+            alive: now,
+            stopped: None,
+        }
+    }
+
+    /// A sign of life came.
+    pub(crate) const fn restart_idle(&mut self, now: Instant) {
+        self.alive = now;
+    }
+
+    /// From now on it may take as long as it likes.
+    pub(crate) const fn lift(&mut self) {
+        self.limits = Timeouts::NONE;
+    }
+
+    /// Both clocks stand still from now on.
+    pub(crate) fn stop(&mut self, now: Instant) {
+        self.stopped.get_or_insert(now);
+    }
+
+    /// Both clocks go on.
+    pub(crate) fn go_on(&mut self, now: Instant) {
+        if let Some(since) = self.stopped.take() {
+            let pause = now.saturating_duration_since(since);
+            self.started += pause;
+            self.alive += pause;
+        }
+    }
+
+    /// When it runs out, if nothing happens before.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        if self.stopped.is_some() {
+            return None;
+        }
+        let idle = self.limits.idle.and_then(|d| self.alive.checked_add(d));
+        let total = self.limits.total.and_then(|d| self.started.checked_add(d));
+        match (idle, total) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        }
+    }
+
+    /// Which limit has run out by now.
+    pub(crate) fn expired(&self, now: Instant) -> Option<Expired> {
+        if self.stopped.is_some() {
+            return None;
+        }
+        let over = |from: Instant, limit: Option<Duration>| {
+            limit.filter(|limit| from.checked_add(*limit).is_some_and(|end| end <= now))
+        };
+        over(self.started, self.limits.total)
+            .map(Expired::Total)
+            .or_else(|| over(self.alive, self.limits.idle).map(Expired::Idle))
+    }
+}

@@ -1,0 +1,571 @@
+//! One call from its start to its one outcome, over as many round trips as it takes.
+//!
+//! A call keeps its key for life; each round trip has an id of its own.
+//!
+//! Specification: basic/patterns/cancellation, basic/patterns/progress, 2026-07-28 basic/patterns/mrtr.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::jsonrpc::{ErrorObject, MethodName, Notification, Request, RequestId};
+use crate::machine::allowance::{Allowance, Expired, Timeouts};
+use crate::machine::client::input::{Ignored, Output, Violation};
+use crate::machine::client::{ClientMachine, ClientState, Owner};
+use crate::machine::{Lane, Wire};
+use crate::method::{Method, Need};
+use crate::payload::Payload;
+use crate::revision::{Era, Revision};
+use crate::types::{ServerCapabilities, extension};
+
+/// What our user knows a call by. He picks it; it must not be in use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CallKey(pub u64);
+
+/// A call that our user makes.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct CallRequest {
+    /// What he will know it by.
+    pub key: CallKey,
+    /// What is asked for.
+    pub method: MethodName,
+    /// With what.
+    pub params: Option<Payload>,
+    /// How long it may take, if not as long as all others.
+    pub timeouts: Option<Timeouts>,
+    /// Whether the server is asked to report progress, which keeps the call alive.
+    pub progress: bool,
+}
+
+impl CallRequest {
+    /// A call with the usual timeouts and progress.
+    pub fn new(key: CallKey, method: impl Into<MethodName>, params: Option<Payload>) -> Self {
+        Self {
+            key,
+            method: method.into(),
+            params,
+            timeouts: None,
+            progress: true,
+        }
+    }
+}
+
+/// Why a call gave no result.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum CallError {
+    /// The server answered with an error of its own.
+    Refused(ErrorObject),
+    /// The server sent what the protocol does not allow.
+    Violation(Violation),
+    /// No answer in time; the server was told to stop.
+    TimedOut(Expired),
+    /// Our user cancelled it; the server was told to stop.
+    Cancelled,
+    /// The answer can no longer come. The server may have done what was asked.
+    Lost(String),
+    /// The host refused what the server asked for, so the call cannot go on.
+    NotAnswered(ErrorObject),
+    /// The server asked for more input again and again.
+    TooManyRounds(u32),
+    /// Nothing was sent: the connection is not open yet.
+    NotReady,
+    /// Nothing was sent: the connection is closed.
+    Closed,
+    /// Nothing was sent: the key is in use by another call.
+    KeyInUse,
+    /// Nothing was sent: as many calls are in flight as are allowed.
+    TooManyCalls(usize),
+    /// Nothing was sent: the server did not declare this.
+    NotDeclared(Method),
+    /// Nothing was sent: the agreed revision does not have this.
+    NotInRevision(Method, Revision),
+}
+
+impl CallError {
+    /// Is it certain that the server never saw the call?
+    pub const fn is_unsent(&self) -> bool {
+        matches!(
+            self,
+            Self::NotReady
+                | Self::Closed
+                | Self::KeyInUse
+                | Self::TooManyCalls(_)
+                | Self::NotDeclared(_)
+                | Self::NotInRevision(..)
+        )
+    }
+}
+
+impl fmt::Display for CallError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Refused(error) => write!(f, "the server refused: {error}"),
+            Self::Violation(violation) => write!(f, "the server broke the protocol: {violation}"),
+            Self::TimedOut(Expired::Idle(limit)) => {
+                write!(f, "no answer and no progress within {limit:?}")
+            }
+            Self::TimedOut(Expired::Total(limit)) => write!(f, "no answer within {limit:?}"),
+            Self::Cancelled => f.write_str("cancelled"),
+            Self::Lost(reason) => write!(f, "the answer was lost: {reason}"),
+            Self::NotAnswered(error) => write!(f, "the server's question was refused: {error}"),
+            Self::TooManyRounds(rounds) => {
+                write!(f, "the server asked for more input {rounds} times")
+            }
+            Self::NotReady => f.write_str("not initialized: the connection is not open yet"),
+            Self::Closed => f.write_str("the connection is closed"),
+            Self::KeyInUse => f.write_str("the key is in use by another call"),
+            Self::TooManyCalls(limit) => write!(f, "{limit} calls are in flight already"),
+            Self::NotDeclared(method) => {
+                write!(f, "the server did not declare what {method} needs")
+            }
+            Self::NotInRevision(method, revision) => {
+                write!(f, "{method} is not part of revision {revision}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for CallError {}
+
+/// A call without an outcome.
+#[derive(Debug)]
+pub(super) struct Call {
+    method: MethodName,
+    params: Option<Payload>,
+    progress: bool,
+    last_progress: Option<f64>,
+    rounds: u32,
+    pub(super) stage: Stage,
+}
+
+/// What a call waits for.
+#[derive(Debug)]
+pub(super) enum Stage {
+    /// The server, under this id.
+    Sent(i64),
+    /// The host, which was asked this.
+    Asking(Asking),
+    /// The time to ask the server again.
+    Backoff {
+        until: Instant,
+        allowance: Allowance,
+        retry: Retry,
+    },
+}
+
+/// What the server wants before it goes on.
+#[derive(Debug)]
+pub(super) struct Asking {
+    pub(super) open: usize,
+    pub(super) retry: Retry,
+    pub(super) allowance: Allowance,
+}
+
+/// What the next round trip carries beside the original parameters.
+#[derive(Debug, Default)]
+pub(super) struct Retry {
+    /// Each answer under the name that the server gave its question.
+    pub(super) answers: BTreeMap<Box<[u8]>, Payload>,
+    /// The server's own state, byte for byte.
+    pub(super) state: Option<Payload>,
+}
+
+impl ClientMachine {
+    pub(super) fn start_call(&mut self, now: Instant, call: CallRequest, out: &mut Vec<Output>) {
+        let key = call.key;
+        if let Err(error) = self.check_call(key, &call.method) {
+            out.push(Output::Finished {
+                key,
+                outcome: Err(error),
+            });
+            return;
+        }
+        let timeouts = call.timeouts.unwrap_or(self.config.call_timeouts);
+        self.calls.insert(
+            key,
+            Call {
+                method: call.method,
+                params: call.params,
+                progress: call.progress,
+                last_progress: None,
+                rounds: 0,
+                stage: Stage::Sent(0),
+            },
+        );
+        self.send_round(key, Allowance::new(now, timeouts), &Retry::default(), out);
+    }
+
+    /// May this call be made now?
+    pub(super) fn check_call(&self, key: CallKey, method: &MethodName) -> Result<(), CallError> {
+        let ClientState::Ready(agreed) = &self.state else {
+            return Err(self.not_ready());
+        };
+        if self.calls.contains_key(&key) || self.listeners.contains_key(&key) {
+            return Err(CallError::KeyInUse);
+        }
+        if self.calls.len() >= self.config.max_calls {
+            return Err(CallError::TooManyCalls(self.config.max_calls));
+        }
+        let Some(method) = method.known() else {
+            // What the table does not have is between our user and the server.
+            return Ok(());
+        };
+        let revision = agreed.revision;
+        if !method.exists_in(revision) || !method.sender(revision.era()).is_client() {
+            return Err(CallError::NotInRevision(method, revision));
+        }
+        if !declares(&agreed.capabilities, method, revision) {
+            return Err(CallError::NotDeclared(method));
+        }
+        Ok(())
+    }
+
+    /// Sends a call, for the first time or again, under a new id.
+    fn send_round(
+        &mut self,
+        key: CallKey,
+        allowance: Allowance,
+        retry: &Retry,
+        out: &mut Vec<Output>,
+    ) {
+        let Some(call) = self.calls.get_mut(&key) else {
+            return;
+        };
+        let id = self.pending.insert(allowance, Owner::Call(key));
+        call.stage = Stage::Sent(id);
+        // The id serves as the progress token: it is unique among requests in flight.
+        let token = call.progress.then_some(id);
+        let params = match &self.state {
+            ClientState::Ready(agreed) if agreed.revision.era() == Era::Stateless => {
+                Some(self.modern.params(call.params.as_ref(), token, retry))
+            }
+            _ => super::legacy::params(call.params.as_ref(), token),
+        };
+        out.push(Output::send(
+            Lane(id.cast_unsigned()),
+            Request::new(RequestId::from(id), call.method.clone(), params),
+        ));
+    }
+
+    pub(super) fn call_answered(
+        &mut self,
+        now: Instant,
+        key: CallKey,
+        allowance: Allowance,
+        outcome: Result<Payload, ErrorObject>,
+        out: &mut Vec<Output>,
+    ) {
+        let result = match outcome {
+            Ok(result) => result,
+            Err(error) => return self.finish(now, key, Err(CallError::Refused(error)), out),
+        };
+        let Some(method) = self.calls.get(&key).map(|call| call.method.known()) else {
+            return;
+        };
+        if self.era() != Some(Era::Stateless) {
+            return self.finish(now, key, Ok(result), out);
+        }
+        let outcome = match result.result_type() {
+            // Servers before this field left it out.
+            None | Some("complete") => Ok(result),
+            Some("input_required") => match method.filter(|method| method.rule().may_ask) {
+                Some(_) => return self.ask_host(now, key, allowance, &result, out),
+                None => Err(Violation::InputNotAllowed(
+                    method.unwrap_or(Method::ServerDiscover),
+                )),
+            },
+            Some("task") => {
+                if method == Some(Method::ToolsCall)
+                    && self.config.capabilities.has_extension(extension::TASKS)
+                {
+                    Ok(result)
+                } else {
+                    Err(Violation::TaskNotAllowed)
+                }
+            }
+            Some(other) => Err(Violation::UnknownResultType(other.to_owned())),
+        };
+        self.finish(now, key, outcome.map_err(CallError::Violation), out);
+    }
+
+    /// The server wants more before it goes on: brings it to the host.
+    fn ask_host(
+        &mut self,
+        now: Instant,
+        key: CallKey,
+        mut allowance: Allowance,
+        result: &Payload,
+        out: &mut Vec<Output>,
+    ) {
+        let max_rounds = self.config.max_rounds;
+        let Some(call) = self.calls.get_mut(&key) else {
+            return;
+        };
+        call.rounds += 1;
+        let rounds = call.rounds;
+        if rounds > max_rounds {
+            return self.finish(now, key, Err(CallError::TooManyRounds(max_rounds)), out);
+        }
+        let wanted = match super::modern::read_input_required(result, &self.config) {
+            Ok(wanted) => wanted,
+            Err(violation) => {
+                return self.finish(now, key, Err(CallError::Violation(violation)), out);
+            }
+        };
+        if self.questions.len() + wanted.questions.len() > self.config.max_questions {
+            let error = ErrorObject::internal("too many questions are open");
+            return self.finish(now, key, Err(CallError::NotAnswered(error)), out);
+        }
+        let mut retry = Retry {
+            state: wanted.state,
+            ..Retry::default()
+        };
+        if wanted.questions.is_empty() {
+            // Only state: the server wants to be asked again. At once, then ever more slowly.
+            let until = now + backoff(rounds);
+            if let Some(call) = self.calls.get_mut(&key) {
+                call.stage = Stage::Backoff {
+                    until,
+                    allowance,
+                    retry,
+                };
+            }
+            return self.send_retries(now, out);
+        }
+        allowance.stop(now);
+        retry.answers = BTreeMap::new();
+        if let Some(call) = self.calls.get_mut(&key) {
+            call.stage = Stage::Asking(Asking {
+                open: wanted.questions.len(),
+                retry,
+                allowance,
+            });
+        }
+        self.ask_from_result(now, key, wanted.questions, out);
+    }
+
+    /// The host has answered one question of a call; after the last, the call goes on.
+    pub(super) fn input_given(
+        &mut self,
+        now: Instant,
+        key: CallKey,
+        name: Box<[u8]>,
+        answer: Payload,
+        out: &mut Vec<Output>,
+    ) {
+        let Some(Call {
+            stage: Stage::Asking(asking),
+            ..
+        }) = self.calls.get_mut(&key)
+        else {
+            return;
+        };
+        asking.retry.answers.insert(name, answer);
+        asking.open = asking.open.saturating_sub(1);
+        if asking.open > 0 {
+            return;
+        }
+        asking.allowance.go_on(now);
+        asking.allowance.restart_idle(now);
+        let allowance = asking.allowance;
+        let retry = std::mem::take(&mut asking.retry);
+        self.send_round(key, allowance, &retry, out);
+    }
+
+    /// Sends the calls whose time to be sent again has come.
+    pub(super) fn send_retries(&mut self, now: Instant, out: &mut Vec<Output>) {
+        let mut due: Vec<CallKey> = self
+            .calls
+            .iter()
+            .filter(|(_, call)| matches!(call.stage, Stage::Backoff { until, .. } if until <= now))
+            .map(|(key, _)| *key)
+            .collect();
+        due.sort_unstable();
+        for key in due {
+            let Some(call) = self.calls.get_mut(&key) else {
+                continue;
+            };
+            let stage = std::mem::replace(&mut call.stage, Stage::Sent(0));
+            let Stage::Backoff {
+                allowance, retry, ..
+            } = stage
+            else {
+                call.stage = stage;
+                continue;
+            };
+            match allowance.expired(now) {
+                Some(expired) => self.finish(now, key, Err(CallError::TimedOut(expired)), out),
+                None => self.send_round(key, allowance, &retry, out),
+            }
+        }
+    }
+
+    /// Is this call a subscription of the stateless era?
+    pub(super) fn is_listen(&self, key: CallKey) -> bool {
+        self.calls
+            .get(&key)
+            .is_some_and(|call| call.method == Method::SubscriptionsListen)
+    }
+
+    pub(super) fn next_retry(&self) -> Option<Instant> {
+        self.calls
+            .values()
+            .filter_map(|call| match &call.stage {
+                Stage::Backoff {
+                    until, allowance, ..
+                } => Some(allowance.deadline().map_or(*until, |d| d.min(*until))),
+                _ => None,
+            })
+            .min()
+    }
+
+    /// Gives a call its one outcome.
+    pub(super) fn finish(
+        &mut self,
+        now: Instant,
+        key: CallKey,
+        outcome: Result<Payload, CallError>,
+        out: &mut Vec<Output>,
+    ) {
+        let Some(call) = self.calls.remove(&key) else {
+            return;
+        };
+        if let Stage::Asking(_) = call.stage {
+            for question in self.questions.withdraw_of(key) {
+                out.push(Output::Withdrawn(question));
+            }
+        }
+        out.push(Output::Finished { key, outcome });
+    }
+
+    pub(super) fn cancel(
+        &mut self,
+        now: Instant,
+        key: CallKey,
+        reason: Option<String>,
+        out: &mut Vec<Output>,
+    ) {
+        if self.listeners.contains_key(&key) {
+            return self.stop_listening(now, key, out);
+        }
+        let Some(call) = self.calls.get(&key) else {
+            // It has had its outcome: cancel and answer crossed.
+            return;
+        };
+        if let Stage::Sent(id) = call.stage {
+            self.pending.remove(id);
+            self.stop_at_server(id, reason.as_deref(), out);
+        }
+        self.finish(now, key, Err(CallError::Cancelled), out);
+    }
+
+    pub(super) fn time_out(
+        &mut self,
+        now: Instant,
+        key: CallKey,
+        id: i64,
+        expired: Expired,
+        out: &mut Vec<Output>,
+    ) {
+        self.stop_at_server(id, Some("timed out"), out);
+        self.finish(now, key, Err(CallError::TimedOut(expired)), out);
+    }
+
+    /// Tells the server that nobody waits for this answer any more.
+    fn stop_at_server(&self, id: i64, reason: Option<&str>, out: &mut Vec<Output>) {
+        let lane = Lane(id.cast_unsigned());
+        if self.era() == Some(Era::Stateless) && self.config.wire == Wire::Http {
+            out.push(Output::CloseLane(lane));
+            return;
+        }
+        let params = match reason {
+            Some(reason) => json!({ "requestId": id, "reason": reason }),
+            None => json!({ "requestId": id }),
+        };
+        out.push(Output::send(
+            Lane::SHARED,
+            Notification::new(Method::Cancelled, Payload::encode(&params).ok()),
+        ));
+    }
+
+    pub(super) fn handle_progress(
+        &mut self,
+        now: Instant,
+        params: Option<&Payload>,
+        out: &mut Vec<Output>,
+    ) {
+        let token = params
+            .and_then(|params| params.member("progressToken"))
+            .and_then(|text| serde_json::from_slice::<RequestId>(text).ok());
+        let progress = params
+            .and_then(|params| params.member("progress"))
+            .and_then(|text| serde_json::from_slice::<f64>(text).ok());
+        let id = token.and_then(|token| self.pending.number(&token));
+        let (Some(params), Some(progress), Some(id)) = (params, progress, id) else {
+            out.push(Output::Ignored(Ignored::StrayProgress));
+            return;
+        };
+        let Some(Owner::Call(key)) = self.pending.get(id).map(|entry| entry.owner.clone())
+        else {
+            out.push(Output::Ignored(Ignored::StrayProgress));
+            return;
+        };
+        // It must grow. A server that repeats itself is alive all the same, but says nothing new.
+        self.pending
+            .adjust(id, |allowance| allowance.restart_idle(now));
+        let Some(call) = self.calls.get_mut(&key) else {
+            return;
+        };
+        if call.last_progress.is_some_and(|last| progress <= last) {
+            out.push(Output::Ignored(Ignored::StrayProgress));
+            return;
+        }
+        call.last_progress = Some(progress);
+        out.push(Output::Progress {
+            key,
+            params: params.clone(),
+        });
+    }
+}
+
+/// Did the server declare what this method needs?
+pub(super) fn declares(
+    capabilities: &ServerCapabilities,
+    method: Method,
+    revision: Revision,
+) -> bool {
+    let stateless = revision.era() == Era::Stateless;
+    match method.rule().needs {
+        Need::Nothing => true,
+        Need::Tools => capabilities.has_tools(),
+        Need::Resources => capabilities.has_resources(),
+        Need::ResourceSubscriptions => capabilities.accepts_resource_subscriptions(),
+        Need::Prompts => capabilities.has_prompts(),
+        Need::Completions => capabilities.has_completions() || !revision.announces_completion(),
+        Need::Logging => capabilities.has_logging(),
+        Need::Tasks | Need::TaskList | Need::TaskCancel if stateless => {
+            capabilities.has_extension(extension::TASKS)
+        }
+        Need::Tasks => capabilities.tasks.is_some(),
+        Need::TaskList => capabilities.tasks.as_ref().is_some_and(|t| t.accepts_list()),
+        Need::TaskCancel => capabilities
+            .tasks
+            .as_ref()
+            .is_some_and(|t| t.accepts_cancel()),
+        // These a client declares, not a server.
+        Need::Sampling | Need::Roots | Need::Elicitation => false,
+    }
+}
+
+/// How long to wait before a server that gave only state is asked again.
+fn backoff(rounds: u32) -> Duration {
+    match rounds {
+        0 | 1 => Duration::ZERO,
+        // 100 ms, doubling, at most 5 s: patient with a server that polls something slow.
+        _ => Duration::from_millis(100 << (rounds - 2).min(6)).min(Duration::from_secs(5)),
+    }
+}

@@ -1,0 +1,218 @@
+//! Hearing of changes: one subscription, in either era.
+//!
+//! In the stateless era it is a `subscriptions/listen` that stays open. In the
+//! handshake era list changes come unasked and each resource is subscribed to by itself.
+//!
+//! Specification: 2026-07-28 basic/patterns/subscriptions; 2025-11-25 server/resources.
+
+use std::time::Instant;
+
+use serde_json::json;
+
+use crate::envelope::Envelope;
+use crate::jsonrpc::{Notification, Request, RequestId};
+use crate::machine::Lane;
+use crate::machine::allowance::Allowance;
+use crate::machine::client::call::{CallError, CallKey, CallRequest};
+use crate::machine::client::input::{Ignored, Output};
+use crate::machine::client::{ClientMachine, ClientState, Owner};
+use crate::method::Method;
+use crate::payload::Payload;
+use crate::revision::Era;
+use crate::types::SubscriptionFilter;
+
+/// A subscription of the handshake era.
+#[derive(Debug)]
+pub(super) struct Listener {
+    /// `resources/subscribe` requests that have no answer yet.
+    open: usize,
+    /// What is granted so far; what is wanted of lists is granted at once.
+    granted: SubscriptionFilter,
+}
+
+impl ClientMachine {
+    pub(super) fn start_listening(
+        &mut self,
+        now: Instant,
+        key: CallKey,
+        filter: SubscriptionFilter,
+        out: &mut Vec<Output>,
+    ) {
+        if self.era() == Some(Era::Handshake) {
+            return self.subscribe(now, key, &filter, out);
+        }
+        let params = Payload::encode(&json!({ "notifications": filter })).ok();
+        let mut call = CallRequest::new(key, Method::SubscriptionsListen, params);
+        call.progress = false;
+        self.start_call(now, call, out);
+    }
+
+    fn subscribe(
+        &mut self,
+        now: Instant,
+        key: CallKey,
+        filter: &SubscriptionFilter,
+        out: &mut Vec<Output>,
+    ) {
+        // Any method that always exists: the key and the number of calls are what is checked.
+        if let Err(error) = self.check_call(key, &Method::Ping.into()) {
+            out.push(Output::Finished {
+                key,
+                outcome: Err(error),
+            });
+            return;
+        }
+        let ClientState::Ready(agreed) = &self.state else {
+            return;
+        };
+        let capabilities = &agreed.capabilities;
+        let mut granted = SubscriptionFilter::default();
+        let grant = |wanted: bool, can: bool| (wanted && can).then_some(true);
+        granted.tools_list_changed =
+            grant(filter.wants_tools(), capabilities.announces_tool_changes());
+        granted.prompts_list_changed = grant(
+            filter.wants_prompts(),
+            capabilities.announces_prompt_changes(),
+        );
+        granted.resources_list_changed = grant(
+            filter.wants_resources(),
+            capabilities.announces_resource_changes(),
+        );
+        let uris = if capabilities.accepts_resource_subscriptions() {
+            filter.resources()
+        } else {
+            &[]
+        };
+        let listener = Listener {
+            open: uris.len(),
+            granted,
+        };
+        self.listeners.insert(key, listener);
+        for uri in uris {
+            let allowance = Allowance::new(now, self.config.call_timeouts);
+            let owner = Owner::Subscribe(key, uri.clone());
+            self.send_for(Method::ResourcesSubscribe, uri, allowance, owner, out);
+        }
+        self.confirm_if_settled(key, out);
+    }
+
+    pub(super) fn subscribe_answered(
+        &mut self,
+        key: CallKey,
+        uri: String,
+        granted: bool,
+        out: &mut Vec<Output>,
+    ) {
+        let Some(listener) = self.listeners.get_mut(&key) else {
+            return;
+        };
+        listener.open = listener.open.saturating_sub(1);
+        if granted {
+            listener
+                .granted
+                .resource_subscriptions
+                .get_or_insert_default()
+                .push(uri);
+        }
+        self.confirm_if_settled(key, out);
+    }
+
+    fn confirm_if_settled(&self, key: CallKey, out: &mut Vec<Output>) {
+        if let Some(listener) = self.listeners.get(&key)
+            && listener.open == 0
+        {
+            out.push(Output::Listening {
+                key,
+                granted: listener.granted.clone(),
+            });
+        }
+    }
+
+    /// Ends a subscription of the handshake era.
+    pub(super) fn stop_listening(&mut self, now: Instant, key: CallKey, out: &mut Vec<Output>) {
+        let Some(listener) = self.listeners.remove(&key) else {
+            return;
+        };
+        for uri in listener.granted.resources() {
+            let shared = self
+                .listeners
+                .values()
+                .any(|other| other.granted.resources().contains(uri));
+            if !shared {
+                let allowance = Allowance::new(now, self.config.call_timeouts);
+                let method = Method::ResourcesUnsubscribe;
+                self.send_for(method, uri, allowance, Owner::Nobody, out);
+            }
+        }
+        out.push(Output::Finished {
+            key,
+            outcome: Err(CallError::Cancelled),
+        });
+    }
+
+    fn send_for(
+        &mut self,
+        method: Method,
+        uri: &str,
+        allowance: Allowance,
+        owner: Owner,
+        out: &mut Vec<Output>,
+    ) {
+        let id = self.pending.insert(allowance, owner);
+        let params = Payload::encode(&json!({ "uri": uri })).ok();
+        out.push(Output::send(
+            Lane(id.cast_unsigned()),
+            Request::new(RequestId::from(id), method, params),
+        ));
+    }
+
+    /// The server agrees to a `subscriptions/listen`: it may stay open from now on.
+    pub(super) fn handle_acknowledged(&mut self, told: &Notification, out: &mut Vec<Output>) {
+        let params = told.params.as_ref();
+        let granted = params
+            .and_then(|params| params.member("notifications"))
+            .and_then(|text| serde_json::from_slice(text).ok());
+        let (Some(key), Some(granted)) = (self.listener_of(params), granted) else {
+            out.push(Output::Ignored(Ignored::BadNotification(
+                Method::SubscriptionsAcknowledged,
+            )));
+            return;
+        };
+        if let Some(id) = subscription_id(params).and_then(|id| self.pending.number(&id)) {
+            self.pending.adjust(id, Allowance::lift);
+        }
+        out.push(Output::Listening { key, granted });
+    }
+
+    /// The subscription that a notification names.
+    pub(super) fn listener_of(&self, params: Option<&Payload>) -> Option<CallKey> {
+        let id = self.pending.number(&subscription_id(params)?)?;
+        match self.pending.get(id)?.owner {
+            Owner::Call(key) => Some(key),
+            _ => None,
+        }
+    }
+
+    /// The server ends a subscription by a cancel instead of an answer: both are meant alike.
+    pub(super) fn listening_ended(&mut self, now: Instant, id: &RequestId, out: &mut Vec<Output>) {
+        let Some(number) = self.pending.number(id) else {
+            out.push(Output::Ignored(Ignored::BadNotification(Method::Cancelled)));
+            return;
+        };
+        let Some(Owner::Call(key)) = self.pending.get(number).map(|entry| entry.owner.clone())
+        else {
+            return;
+        };
+        if !self.is_listen(key) {
+            out.push(Output::Ignored(Ignored::BadNotification(Method::Cancelled)));
+            return;
+        }
+        self.pending.remove(number);
+        self.finish(now, key, Ok(Payload::empty()), out);
+    }
+}
+
+fn subscription_id(params: Option<&Payload>) -> Option<RequestId> {
+    let text = Envelope::of(params).subscription_id?;
+    serde_json::from_slice(text).ok()
+}

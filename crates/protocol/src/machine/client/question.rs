@@ -1,0 +1,320 @@
+//! What the server asks of the host, in either era, as one kind of thing.
+//!
+//! In the handshake era a question is a request of the server, in the stateless
+//! era an entry of `inputRequests`. The host cannot tell, and need not.
+//! While a question is open, the clocks of the calls that it may belong to stand still.
+//!
+//! Specification: client/{roots,sampling,elicitation}; 2026-07-28 basic/patterns/mrtr.
+
+use std::time::Instant;
+
+use serde_json::json;
+
+use crate::jsonrpc::{ErrorCode, ErrorObject, MethodName, Request, RequestId, Response};
+use crate::machine::Lane;
+use crate::machine::client::call::{CallError, CallKey};
+use crate::machine::client::input::{Ignored, Output};
+use crate::machine::client::legacy::check_request;
+use crate::machine::client::modern::WantedQuestion;
+use crate::machine::client::{ClientMachine, ClientState, Owner};
+use crate::machine::ids::Table;
+use crate::method::Method;
+use crate::payload::Payload;
+use crate::revision::Era;
+
+/// What a question is known by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct QuestionKey(pub u64);
+
+/// Something that the server asks of the host.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Question {
+    /// What it is known by.
+    pub key: QuestionKey,
+    /// The call that it belongs to, if that can be told.
+    pub call: Option<CallKey>,
+    /// What is asked: elicitation, sampling or roots.
+    pub method: MethodName,
+    /// With what.
+    pub params: Payload,
+}
+
+/// The questions that are open.
+#[derive(Debug, Default)]
+pub(super) struct Questions {
+    last: u64,
+    open: Table<QuestionKey, Open>,
+}
+
+#[derive(Debug)]
+struct Open {
+    origin: Origin,
+    method: MethodName,
+    deadline: Instant,
+}
+
+/// Where the answer goes.
+#[derive(Debug)]
+enum Origin {
+    /// Back to the server, as the answer to its request. The clocks of these requests stand still.
+    Request { id: RequestId, stopped: Vec<i64> },
+    /// Into the next round of a call, under this name.
+    Result { call: CallKey, name: Box<[u8]> },
+}
+
+impl Questions {
+    pub(super) fn len(&self) -> usize {
+        self.open.len()
+    }
+
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.open.values().map(|open| open.deadline).min()
+    }
+
+    fn insert(&mut self, open: Open) -> QuestionKey {
+        self.last += 1;
+        let key = QuestionKey(self.last);
+        self.open.insert(key, open);
+        key
+    }
+
+    /// Lets go of the questions of a call.
+    pub(super) fn withdraw_of(&mut self, call: CallKey) -> Vec<QuestionKey> {
+        self.take_where(
+            |open| matches!(&open.origin, Origin::Result { call: of, .. } if *of == call),
+        )
+        .into_iter()
+        .map(|(key, _)| key)
+        .collect()
+    }
+
+    /// Lets go of all.
+    pub(super) fn drain(&mut self) -> Vec<QuestionKey> {
+        self.take_where(|_| true)
+            .into_iter()
+            .map(|(key, _)| key)
+            .collect()
+    }
+
+    fn take_where(&mut self, wanted: impl Fn(&Open) -> bool) -> Vec<(QuestionKey, Open)> {
+        let mut taken: Vec<_> = self.open.extract_if(|_, open| wanted(open)).collect();
+        taken.sort_unstable_by_key(|(key, _)| *key);
+        taken
+    }
+}
+
+impl ClientMachine {
+    /// The server sent a request.
+    pub(super) fn handle_request(
+        &mut self,
+        now: Instant,
+        lane: Lane,
+        request: Request,
+        out: &mut Vec<Output>,
+    ) {
+        let revision = match &self.state {
+            ClientState::Ready(agreed) => Some(agreed.revision),
+            _ => None,
+        };
+        if revision.is_some_and(|revision| revision.era() == Era::Stateless) {
+            // Servers send none here, and clients never answer.
+            out.push(Output::Ignored(Ignored::ServerRequest));
+            return;
+        }
+        if request.method == Method::Ping {
+            out.push(reply(request.id, Ok(Payload::empty())));
+            return;
+        }
+        let repeated = self.questions.open.values().any(
+            |open| matches!(&open.origin, Origin::Request { id, .. } if *id == request.id),
+        );
+        let refusal = if repeated {
+            Some(ErrorObject::invalid_request("this id is in flight already"))
+        } else if let Err(error) = check_request(&request, revision, &self.config) {
+            Some(error)
+        } else if self.questions.len() >= self.config.max_questions {
+            Some(ErrorObject::new(
+                ErrorCode::BUSY,
+                "too many questions are open",
+            ))
+        } else {
+            None
+        };
+        if let Some(error) = refusal {
+            out.push(reply(request.id, Err(error)));
+            return;
+        }
+        let stopped = self.calls_behind(lane);
+        for id in &stopped {
+            self.pending.adjust(*id, |allowance| allowance.stop(now));
+        }
+        let call = match stopped.as_slice() {
+            [only] => self.owner_call(*only),
+            _ => None,
+        };
+        let params = request.params.unwrap_or_else(Payload::empty);
+        self.ask(
+            now,
+            Origin::Request {
+                id: request.id,
+                stopped,
+            },
+            call,
+            request.method,
+            params,
+            out,
+        );
+    }
+
+    /// The requests that a question on this lane may belong to.
+    ///
+    /// Over HTTP the lane tells. On a pipe nothing does: it may be any call that is in flight.
+    fn calls_behind(&self, lane: Lane) -> Vec<i64> {
+        let own = lane.0.cast_signed();
+        if lane != Lane::SHARED {
+            return self.owner_call(own).map(|_| own).into_iter().collect();
+        }
+        let mut ids = self.pending.ids();
+        ids.retain(|id| self.owner_call(*id).is_some());
+        ids
+    }
+
+    fn owner_call(&self, id: i64) -> Option<CallKey> {
+        match self.pending.get(id)?.owner {
+            Owner::Call(key) => Some(key),
+            _ => None,
+        }
+    }
+
+    /// A call's result holds questions.
+    pub(super) fn ask_from_result(
+        &mut self,
+        now: Instant,
+        call: CallKey,
+        questions: Vec<WantedQuestion>,
+        out: &mut Vec<Output>,
+    ) {
+        for question in questions {
+            self.ask(
+                now,
+                Origin::Result {
+                    call,
+                    name: question.name,
+                },
+                Some(call),
+                question.method.into(),
+                question.params,
+                out,
+            );
+        }
+    }
+
+    fn ask(
+        &mut self,
+        now: Instant,
+        origin: Origin,
+        call: Option<CallKey>,
+        method: MethodName,
+        params: Payload,
+        out: &mut Vec<Output>,
+    ) {
+        let key = self.questions.insert(Open {
+            origin,
+            method: method.clone(),
+            deadline: now + self.config.question_timeout,
+        });
+        out.push(Output::Asked(Question {
+            key,
+            call,
+            method,
+            params,
+        }));
+    }
+
+    /// The host has answered.
+    pub(super) fn answer(
+        &mut self,
+        now: Instant,
+        key: QuestionKey,
+        outcome: Result<Payload, ErrorObject>,
+        out: &mut Vec<Output>,
+    ) {
+        let Some(open) = self.questions.open.remove(&key) else {
+            // The question was withdrawn meanwhile.
+            return;
+        };
+        match open.origin {
+            Origin::Request { id, stopped } => {
+                self.let_go_on(now, &stopped);
+                out.push(reply(id, outcome));
+            }
+            Origin::Result { call, name } => match outcome {
+                Ok(answer) => self.input_given(now, call, name, answer, out),
+                // There is no form for a refusal here: the call is simply not continued.
+                Err(error) => self.finish(now, call, Err(CallError::NotAnswered(error)), out),
+            },
+        }
+    }
+
+    /// The server no longer wants an answer, and gets none.
+    pub(super) fn question_cancelled(
+        &mut self,
+        now: Instant,
+        id: &RequestId,
+        out: &mut Vec<Output>,
+    ) {
+        let gone = self.questions.take_where(
+            |open| matches!(&open.origin, Origin::Request { id: of, .. } if of == id),
+        );
+        for (key, open) in gone {
+            if let Origin::Request { stopped, .. } = open.origin {
+                self.let_go_on(now, &stopped);
+            }
+            out.push(Output::Withdrawn(key));
+        }
+    }
+
+    /// Answers in the host's place what it left unanswered for too long.
+    pub(super) fn expire_questions(&mut self, now: Instant, out: &mut Vec<Output>) {
+        let mut due: Vec<(QuestionKey, bool)> = self
+            .questions
+            .open
+            .iter()
+            .filter(|(_, open)| open.deadline <= now)
+            .map(|(key, open)| (*key, open.method == Method::ElicitationCreate))
+            .collect();
+        due.sort_unstable();
+        for (key, is_elicitation) in due {
+            out.push(Output::Withdrawn(key));
+            let outcome = if is_elicitation {
+                Payload::encode(&json!({ "action": "cancel" }))
+                    .map_err(|_| ErrorObject::internal("no answer"))
+            } else {
+                Err(ErrorObject::new(
+                    ErrorCode::USER_REJECTED,
+                    "nobody answered in time",
+                ))
+            };
+            self.answer(now, key, outcome, out);
+        }
+    }
+
+    fn let_go_on(&mut self, now: Instant, stopped: &[i64]) {
+        for id in stopped {
+            let still_asked = self.questions.open.values().any(
+                |open| matches!(&open.origin, Origin::Request { stopped, .. } if stopped.contains(id)),
+            );
+            if !still_asked {
+                self.pending.adjust(*id, |allowance| {
+                    allowance.go_on(now);
+                    allowance.restart_idle(now);
+                });
+            }
+        }
+    }
+}
+
+fn reply(id: RequestId, outcome: Result<Payload, ErrorObject>) -> Output {
+    Output::send(Lane::SHARED, Response::new(id, outcome))
+}

@@ -1,0 +1,43 @@
+//! A small, fixed hash for tables whose size the machines bound themselves.
+//!
+//! The standard hasher is keyed at random, which costs instructions and makes
+//! the order of events differ from run to run. A peer that picks colliding ids
+//! slows down a table of at most a few hundred entries.
+
+use std::hash::{BuildHasherDefault, Hasher};
+
+/// A map with a fixed hash.
+pub(crate) type Table<K, V> = std::collections::HashMap<K, V, BuildHasherDefault<FixedHasher>>;
+
+/// Multiplies and folds, eight bytes a step.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FixedHasher(u64);
+
+impl Hasher for FixedHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        let (words, tail) = bytes.as_chunks::<8>();
+        for word in words {
+            self.write_u64(u64::from_le_bytes(*word));
+        }
+        for byte in tail {
+            self.write_u64(u64::from(*byte));
+        }
+    }
+
+    fn write_u64(&mut self, word: u64) {
+        let mixed = (self.0 ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        self.0 = mixed ^ mixed >> 32;
+    }
+
+    fn write_i64(&mut self, word: i64) {
+        self.write_u64(word.cast_unsigned());
+    }
+
+    fn write_u32(&mut self, word: u32) {
+        self.write_u64(u64::from(word));
+    }
+}

@@ -1,0 +1,142 @@
+//! Calls we made and still wait for.
+//!
+//! Gives out ids, keeps deadlines, pairs an answer with its call. Each entry
+//! leaves exactly once: by its answer, by its deadline, by its owner's wish or
+//! with the connection. It sends nothing and does not know the transport.
+//!
+//! Specification: basic (requests), basic/patterns/cancellation, basic/patterns/progress.
+
+use std::time::Instant;
+
+use crate::jsonrpc::RequestId;
+use crate::machine::allowance::{Allowance, Expired};
+use crate::machine::ids::Table;
+
+/// The requests that were sent and have no answer yet, each with what its owner keeps beside it.
+#[derive(Debug)]
+pub(crate) struct Pending<T> {
+    next_id: i64,
+    entries: Table<i64, Entry<T>>,
+    /// No deadline is earlier than this. It may be too early, never too late.
+    earliest: Option<Instant>,
+}
+
+/// One request that has no answer yet.
+#[derive(Debug)]
+pub(crate) struct Entry<T> {
+    pub allowance: Allowance,
+    pub owner: T,
+}
+
+impl<T> Pending<T> {
+    pub(crate) fn new() -> Self {
+        Self {
+            next_id: 1,
+            entries: Table::default(),
+            earliest: None,
+        }
+    }
+
+    /// Takes a request in and gives it an id that this connection has never used.
+    pub(crate) fn insert(&mut self, allowance: Allowance, owner: T) -> i64 {
+        let id = self.next_id;
+        self.next_id += 1;
+        self.entries.insert(id, Entry { allowance, owner });
+        self.note(allowance.deadline());
+        id
+    }
+
+    /// Finds the request that an answer belongs to and lets go of it.
+    pub(crate) fn take(&mut self, id: &RequestId) -> Option<Entry<T>> {
+        self.remove(self.number(id)?)
+    }
+
+    /// Lets go of a request that its owner no longer wants.
+    pub(crate) fn remove(&mut self, id: i64) -> Option<Entry<T>> {
+        self.entries.remove(&id)
+    }
+
+    /// The number of the request that an id belongs to.
+    ///
+    /// All our ids are integers, so a peer that echoes `"7"` for `7` can mean nothing else.
+    pub(crate) fn number(&self, id: &RequestId) -> Option<i64> {
+        let number = match id.as_integer() {
+            Some(number) => number,
+            None => id.as_text()?.parse().ok()?,
+        };
+        self.entries.contains_key(&number).then_some(number)
+    }
+
+    pub(crate) fn get(&self, id: i64) -> Option<&Entry<T>> {
+        self.entries.get(&id)
+    }
+
+    /// Changes the clocks of a request.
+    pub(crate) fn adjust(&mut self, id: i64, change: impl FnOnce(&mut Allowance)) {
+        if let Some(entry) = self.entries.get_mut(&id) {
+            change(&mut entry.allowance);
+            let deadline = entry.allowance.deadline();
+            self.note(deadline);
+        }
+    }
+
+    /// When [`Pending::expire`] should be asked next.
+    pub(crate) const fn deadline(&self) -> Option<Instant> {
+        self.earliest
+    }
+
+    /// Lets go of every request whose time has run out, oldest first.
+    pub(crate) fn expire(&mut self, now: Instant) -> Vec<(i64, T, Expired)> {
+        if self.earliest.is_none_or(|earliest| now < earliest) {
+            return Vec::new();
+        }
+        let mut gone: Vec<(i64, Expired)> = Vec::new();
+        self.earliest = None;
+        for (id, entry) in &self.entries {
+            match entry.allowance.expired(now) {
+                Some(expired) => gone.push((*id, expired)),
+                None => {
+                    let deadline = entry.allowance.deadline();
+                    if self.earliest.is_none_or(|e| deadline.is_some_and(|d| d < e)) {
+                        self.earliest = deadline.or(self.earliest);
+                    }
+                }
+            }
+        }
+        gone.sort_unstable_by_key(|(id, _)| *id);
+        gone.into_iter()
+            .filter_map(|(id, expired)| Some((id, self.entries.remove(&id)?.owner, expired)))
+            .collect()
+    }
+
+    /// Lets go of everything, oldest first.
+    pub(crate) fn drain(&mut self) -> Vec<(i64, T)> {
+        self.earliest = None;
+        let mut all: Vec<_> = self
+            .entries
+            .drain()
+            .map(|(id, entry)| (id, entry.owner))
+            .collect();
+        all.sort_unstable_by_key(|(id, _)| *id);
+        all
+    }
+
+    /// The ids in flight, oldest first.
+    pub(crate) fn ids(&self) -> Vec<i64> {
+        let mut ids: Vec<_> = self.entries.keys().copied().collect();
+        ids.sort_unstable();
+        ids
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    fn note(&mut self, deadline: Option<Instant>) {
+        if let Some(deadline) = deadline
+            && self.earliest.is_none_or(|earliest| deadline < earliest)
+        {
+            self.earliest = Some(deadline);
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Answers, progress and log messages on their way to the client.
+//!
+//! Specification: basic/patterns/progress, server/utilities/logging; 2026-07-28 basic/patterns/mrtr.
+
+use std::time::Instant;
+
+use crate::envelope::{MemberText, with_members};
+use crate::jsonrpc::{ErrorObject, Notification};
+use crate::machine::Lane;
+use crate::machine::server::input::{Answer, Output};
+use crate::machine::server::{InFlight, ServeKey, ServerMachine, Work, modern};
+use crate::method::Method;
+use crate::payload::Payload;
+use crate::revision::Era;
+use crate::types::LoggingLevel;
+
+impl ServerMachine {
+    /// A handler has an answer.
+    pub(super) fn answered(
+        &mut self,
+        now: Instant,
+        key: ServeKey,
+        answer: Answer,
+        out: &mut Vec<Output>,
+    ) {
+        let Some((_, in_flight)) = self.serving.get(key) else {
+            // Cancelled meanwhile.
+            return;
+        };
+        if !matches!(in_flight.work, Work::Handler) {
+            // It has answered already: it asked for input and was dropped.
+            return;
+        }
+        match answer {
+            Answer::Error(error) => self.finish(key, Err(error), out),
+            Answer::Result(result) => {
+                let result = match in_flight.era {
+                    Era::Handshake => result,
+                    Era::Stateless => modern::complete(&result, in_flight.method, &self.config),
+                };
+                self.note_subscription(key);
+                self.finish(key, Ok(result), out);
+            }
+            Answer::InputRequired(result) => self.input_required(now, key, &result, out),
+        }
+    }
+
+    /// Sends the one answer of a call.
+    pub(super) fn finish(
+        &mut self,
+        key: ServeKey,
+        outcome: Result<Payload, ErrorObject>,
+        out: &mut Vec<Output>,
+    ) {
+        let Some((id, in_flight)) = self.serving.take(key) else {
+            return;
+        };
+        self.withdraw_asks_of(key, out);
+        self.reply(in_flight.lane, in_flight.batch, id, outcome, out);
+    }
+
+    /// A handler reports progress: sent if the caller wanted it and it grows.
+    pub(super) fn progress(&mut self, key: ServeKey, params: &Payload, out: &mut Vec<Output>) {
+        let progress = params
+            .member("progress")
+            .and_then(|text| serde_json::from_slice::<f64>(text).ok());
+        let Some(in_flight) = self.serving.get_mut(key) else {
+            return;
+        };
+        let (Some(token), Some(progress)) = (&in_flight.progress_token, progress) else {
+            return;
+        };
+        if in_flight.last_progress.is_some_and(|last| progress <= last) {
+            return;
+        }
+        let mut front = MemberText::default();
+        front.push("progressToken", token.text());
+        in_flight.last_progress = Some(progress);
+        let params = with_members(Some(params), &front, &MemberText::default());
+        out.push(Output::send(
+            in_flight.lane,
+            Notification::new(Method::Progress, Some(params)),
+        ));
+    }
+
+    /// Sends a log message to whom it concerns and who wants it.
+    pub(super) fn log(
+        &self,
+        key: Option<ServeKey>,
+        level: LoggingLevel,
+        params: Payload,
+        out: &mut Vec<Output>,
+    ) {
+        if !self.config.capabilities.has_logging() {
+            return;
+        }
+        let in_flight: Option<&InFlight> = match key {
+            Some(key) => match self.serving.get(key) {
+                Some((_, in_flight)) => Some(in_flight),
+                None => return,
+            },
+            None => None,
+        };
+        let wanted = match in_flight {
+            // Only who asked in the request itself gets any, and only beside its answer.
+            Some(in_flight) if in_flight.era == Era::Stateless => {
+                in_flight.log_level.is_some_and(|wanted| level >= wanted)
+            }
+            _ => self.session.caller().is_some() && self.session.wants_log(level),
+        };
+        if wanted {
+            out.push(Output::send(
+                in_flight.map_or(Lane::SHARED, |in_flight| in_flight.lane),
+                Notification::new(Method::LogMessage, Some(params)),
+            ));
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! The handshake era, seen from the server.
+//!
+//! Specification: 2025-11-25 basic/lifecycle, server/utilities/logging.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use crate::envelope::Envelope;
+use crate::jsonrpc::{ErrorObject, Request};
+use crate::machine::server::input::{Caller, Output};
+use crate::machine::server::{InFlight, Serve, ServerMachine, Work};
+use crate::machine::{Lane, Wire};
+use crate::method::{Method, Need};
+use crate::payload::Payload;
+use crate::revision::{self, Era, Revision, StepDown};
+use crate::types::{
+    ClientCapabilities, InitializeRequestParams, InitializeResult, LoggingLevel,
+    SetLevelRequestParams, error_data,
+};
+
+/// Where a server stands with a client of the handshake era.
+///
+/// ```text
+///  Created ── initialize ──▶ Initializing ── notifications/initialized ──▶ Operating
+///     └────────────────────────────┴── the peer goes, or we do ──▶ Shutdown ◀──┘
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ServerState {
+    /// No `initialize` yet. Requests of the stateless era are served all the same.
+    Created,
+    /// `initialize` is answered, the client has not confirmed.
+    Initializing,
+    /// Everything is served.
+    Operating,
+    /// It is over.
+    Shutdown,
+}
+
+/// What a handshake has settled.
+#[derive(Debug, Default)]
+pub(super) struct Session {
+    caller: Option<Arc<Caller>>,
+    confirmed: bool,
+    log_level: Option<LoggingLevel>,
+    /// Resources that the client subscribed to.
+    pub(super) resources: Vec<String>,
+}
+
+impl Session {
+    /// A session that never had a handshake.
+    pub(super) fn assumed(revision: Revision) -> Self {
+        Self {
+            caller: Some(Arc::new(Caller {
+                revision,
+                info: None,
+                capabilities: ClientCapabilities::default(),
+            })),
+            confirmed: true,
+            ..Self::default()
+        }
+    }
+
+    pub(super) const fn state(&self) -> ServerState {
+        match (&self.caller, self.confirmed) {
+            (None, _) => ServerState::Created,
+            (Some(_), false) => ServerState::Initializing,
+            (Some(_), true) => ServerState::Operating,
+        }
+    }
+
+    pub(super) fn initialized(&mut self) {
+        self.confirmed = self.caller.is_some();
+    }
+
+    pub(super) fn caller(&self) -> Option<&Arc<Caller>> {
+        self.caller.as_ref()
+    }
+
+    /// Does the client want log messages of this level? Until it says so, those that matter.
+    pub(super) fn wants_log(&self, level: LoggingLevel) -> bool {
+        level >= self.log_level.unwrap_or(LoggingLevel::Info)
+    }
+}
+
+impl ServerMachine {
+    /// Serves a request of the handshake era, if it may come now.
+    pub(super) fn admit_handshake(
+        &mut self,
+        now: Instant,
+        lane: Lane,
+        batch: Option<u64>,
+        request: Request,
+        out: &mut Vec<Output>,
+    ) {
+        match request.method.known() {
+            Some(Method::Ping) => {
+                return self.reply(lane, batch, request.id, Ok(Payload::empty()), out);
+            }
+            Some(Method::Initialize) => {
+                let outcome = match batch {
+                    None => self.initialize(&request, out),
+                    Some(_) => Err(ErrorObject::invalid_request(
+                        "initialize must not be part of a batch",
+                    )),
+                };
+                return self.reply(lane, batch, request.id, outcome, out);
+            }
+            _ => {}
+        }
+        let caller = match self.check_handshake_request(&request) {
+            Ok(caller) => caller,
+            Err(error) => return self.reply(lane, batch, request.id, Err(error), out),
+        };
+        if request.method == Method::LoggingSetLevel {
+            let outcome = self.set_log_level(request.params.as_ref(), out);
+            return self.reply(lane, batch, request.id, outcome, out);
+        }
+        let progress_token = progress_token(request.params.as_ref());
+        let log_level = self.session.log_level;
+        let in_flight = InFlight {
+            lane,
+            batch,
+            method: request.method.known(),
+            era: Era::Handshake,
+            caller: Arc::clone(&caller),
+            params: request.params.clone(),
+            progress_token: progress_token.clone(),
+            last_progress: None,
+            log_level,
+            deadline: self.handler_deadline(now),
+            work: Work::Handler,
+        };
+        let key = self.serving.insert(request.id, in_flight);
+        out.push(Output::Serve(Serve {
+            key,
+            method: request.method,
+            params: request.params,
+            caller,
+            log_level,
+            wants_progress: progress_token.is_some(),
+        }));
+    }
+
+    fn initialize(
+        &mut self,
+        request: &Request,
+        out: &mut Vec<Output>,
+    ) -> Result<Payload, ErrorObject> {
+        if self.session.caller.is_some() {
+            return Err(ErrorObject::invalid_request("already initialized"));
+        }
+        let served = &self.config.revisions;
+        if !self.config.serves(Era::Handshake) {
+            let requested = request
+                .params
+                .as_ref()
+                .and_then(|params| params.string_member("protocolVersion"))
+                .unwrap_or_default();
+            return Err(error_data::unsupported_version(served, &requested));
+        }
+        let params = request
+            .params
+            .as_ref()
+            .map(Payload::decode::<InitializeRequestParams>)
+            .ok_or_else(|| ErrorObject::invalid_params("initialize needs params"))?
+            .map_err(|error| {
+                ErrorObject::invalid_params(format!("initialize: {error}"))
+            })?;
+        // The same revision if we serve it, otherwise our newest: the client may take it or leave.
+        let revision = revision::answer_handshake(&params.protocol_version, served)
+            .ok_or_else(|| ErrorObject::internal("no revision to offer"))?;
+        let mut result = InitializeResult::new(
+            revision.as_str(),
+            self.config.capabilities.clone(),
+            self.config.info.clone(),
+        );
+        result.instructions.clone_from(&self.config.instructions);
+        result.step_down(revision);
+        let payload = Payload::encode(&result)
+            .map_err(|error| ErrorObject::internal(error.to_string()))?;
+        let caller = Arc::new(Caller {
+            revision,
+            info: Some(params.client_info),
+            capabilities: params.capabilities,
+        });
+        self.session.caller = Some(Arc::clone(&caller));
+        out.push(Output::Opened(caller));
+        Ok(payload)
+    }
+
+    /// May this request come now, and is it one that we serve at this revision?
+    fn check_handshake_request(&self, request: &Request) -> Result<Arc<Caller>, ErrorObject> {
+        let Some(caller) = self.session.caller() else {
+            return Err(ErrorObject::invalid_request(format!(
+                "{} came before initialize, and without the _meta of revision {}",
+                request.method,
+                Revision::LATEST
+            )));
+        };
+        let method = request.method.known();
+        // Requests may overtake `notifications/initialized` over HTTP, and some clients
+        // set the log level before they confirm.
+        let may_be_early =
+            self.config.wire == Wire::Http || method == Some(Method::LoggingSetLevel);
+        if !self.session.confirmed && !may_be_early {
+            return Err(ErrorObject::invalid_request(format!(
+                "{} came before notifications/initialized",
+                request.method
+            )));
+        }
+        let Some(method) = method else {
+            // What the table does not have may be an extension that the handlers know.
+            return Ok(Arc::clone(caller));
+        };
+        let sender = method.sender(Era::Handshake);
+        if !method.exists_in(caller.revision)
+            || !sender.is_client()
+            || method.is_notification()
+            || !self.declares(method, caller.revision)
+        {
+            return Err(ErrorObject::method_not_found(method.name()));
+        }
+        Ok(Arc::clone(caller))
+    }
+
+    /// Did we declare what this method needs?
+    pub(super) fn declares(&self, method: Method, revision: Revision) -> bool {
+        let capabilities = &self.config.capabilities;
+        match method.rule().needs {
+            // A server of the first revision had no way to say it, and may answer all the same.
+            Need::Completions => capabilities.has_completions(),
+            _ => crate::machine::client::declares(capabilities, method, revision),
+        }
+    }
+
+    fn set_log_level(
+        &mut self,
+        params: Option<&Payload>,
+        out: &mut Vec<Output>,
+    ) -> Result<Payload, ErrorObject> {
+        let level = params
+            .map(Payload::decode::<SetLevelRequestParams>)
+            .ok_or_else(|| ErrorObject::invalid_params("logging/setLevel needs a level"))?
+            .map_err(|error| ErrorObject::invalid_params(format!("level: {error}")))?
+            .level;
+        self.session.log_level = Some(level);
+        out.push(Output::LogLevel(level));
+        Ok(Payload::empty())
+    }
+}
+
+/// The token under which the caller wants progress: a string or an integer, as text.
+pub(super) fn progress_token(params: Option<&Payload>) -> Option<Payload> {
+    let text = Envelope::of(params).progress_token?;
+    let is_token = serde_json::from_slice::<crate::jsonrpc::RequestId>(text).is_ok();
+    is_token.then(|| params.map(|params| params.part_of(text)))?
+}

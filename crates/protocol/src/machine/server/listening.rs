@@ -1,0 +1,223 @@
+//! Who wants to hear of which changes.
+//!
+//! Specification: 2026-07-28 basic/patterns/subscriptions; 2025-11-25 server/resources.
+
+use std::sync::Arc;
+
+use serde_json::json;
+
+use crate::envelope::{MemberText, with_members};
+use crate::jsonrpc::{ErrorObject, Notification, Request, RequestId};
+use crate::machine::Lane;
+use crate::machine::server::input::{Caller, Change, Output};
+use crate::machine::server::{InFlight, ServeKey, ServerMachine, ServerState, Work, modern};
+use crate::method::Method;
+use crate::payload::Payload;
+use crate::revision::Era;
+use crate::types::{SubscriptionFilter, error_data, extension, key};
+
+impl ServerMachine {
+    /// A client of the stateless era opens a stream of changes.
+    pub(super) fn listen(
+        &mut self,
+        lane: Lane,
+        batch: Option<u64>,
+        request: Request,
+        caller: Arc<Caller>,
+        out: &mut Vec<Output>,
+    ) {
+        let wanted = request
+            .params
+            .as_ref()
+            .and_then(|params| params.member("notifications"))
+            .map(serde_json::from_slice::<SubscriptionFilter>);
+        let wanted = match wanted {
+            Some(Ok(wanted)) => wanted,
+            Some(Err(error)) => {
+                let error = ErrorObject::invalid_params(format!("notifications: {error}"));
+                return self.reply(lane, batch, request.id, Err(error), out);
+            }
+            None => {
+                let error = ErrorObject::invalid_params("subscriptions/listen needs notifications");
+                return self.reply(lane, batch, request.id, Err(error), out);
+            }
+        };
+        if !wanted.tasks().is_empty() && !caller.capabilities.has_extension(extension::TASKS) {
+            let required = json!({ "extensions": { extension::TASKS: {} } });
+            let error = error_data::missing_capability(required);
+            return self.reply(lane, batch, request.id, Err(error), out);
+        }
+        let granted = self.grant(&wanted);
+        let in_flight = InFlight {
+            lane,
+            batch,
+            method: Some(Method::SubscriptionsListen),
+            era: Era::Stateless,
+            caller,
+            params: None,
+            progress_token: None,
+            last_progress: None,
+            log_level: None,
+            deadline: None,
+            work: Work::Listening(granted.clone()),
+        };
+        let id = request.id;
+        let key = self.serving.insert(id.clone(), in_flight);
+        // The first message of the stream says what is honoured.
+        let params = Payload::encode(&json!({ "notifications": granted })).ok();
+        out.push(tagged(
+            lane,
+            &id,
+            Method::SubscriptionsAcknowledged,
+            params.as_ref(),
+        ));
+        out.push(Output::Listening {
+            key,
+            filter: granted,
+        });
+    }
+
+    /// What of a wish we can honour: the rest is left out.
+    fn grant(&self, wanted: &SubscriptionFilter) -> SubscriptionFilter {
+        let capabilities = &self.config.capabilities;
+        let grant = |wanted: bool, can: bool| (wanted && can).then_some(true);
+        let mut granted = SubscriptionFilter::default();
+        granted.tools_list_changed =
+            grant(wanted.wants_tools(), capabilities.announces_tool_changes());
+        granted.prompts_list_changed = grant(
+            wanted.wants_prompts(),
+            capabilities.announces_prompt_changes(),
+        );
+        granted.resources_list_changed = grant(
+            wanted.wants_resources(),
+            capabilities.announces_resource_changes(),
+        );
+        if capabilities.accepts_resource_subscriptions() && !wanted.resources().is_empty() {
+            granted.resource_subscriptions = Some(wanted.resources().to_vec());
+        }
+        if capabilities.has_extension(extension::TASKS) && !wanted.tasks().is_empty() {
+            granted.task_ids = Some(wanted.tasks().to_vec());
+        }
+        granted
+    }
+
+    /// A handler has answered `resources/subscribe` or `/unsubscribe` with success.
+    pub(super) fn note_subscription(&mut self, key: ServeKey) {
+        let Some((_, in_flight)) = self.serving.get(key) else {
+            return;
+        };
+        let method = in_flight.method;
+        let uri = in_flight
+            .params
+            .as_ref()
+            .and_then(|params| params.string_member("uri"));
+        let (Some(method), Some(uri)) = (method, uri) else {
+            return;
+        };
+        let resources = &mut self.session.resources;
+        match method {
+            Method::ResourcesSubscribe if !resources.iter().any(|r| *r == uri) => {
+                let uri = uri.into_owned();
+                resources.push(uri);
+            }
+            Method::ResourcesUnsubscribe => {
+                let uri = uri.into_owned();
+                resources.retain(|r| *r != uri);
+            }
+            _ => {}
+        }
+    }
+
+    /// Tells everyone who wants to hear of a change.
+    pub(super) fn changed(&self, change: &Change, out: &mut Vec<Output>) {
+        let (method, params) = match change {
+            Change::Tools => (Method::ToolListChanged, None),
+            Change::Prompts => (Method::PromptListChanged, None),
+            Change::Resources => (Method::ResourceListChanged, None),
+            Change::Resource { uri } => (
+                Method::ResourceUpdated,
+                Payload::encode(&json!({ "uri": uri })).ok(),
+            ),
+            Change::Task { params, .. } => (Method::TaskChanged, Some(params.clone())),
+        };
+        if self.handshake_hears(change) {
+            out.push(Output::send(
+                Lane::SHARED,
+                Notification::new(method, params.clone()),
+            ));
+        }
+        let mut listeners: Vec<_> = self
+            .serving
+            .iter()
+            .filter(|(_, _, in_flight)| match &in_flight.work {
+                Work::Listening(filter) => wants(filter, change),
+                Work::Handler | Work::Client(_) => false,
+            })
+            .collect();
+        listeners.sort_unstable_by_key(|(key, _, _)| *key);
+        for (_, id, in_flight) in listeners {
+            out.push(tagged(in_flight.lane, id, method, params.as_ref()));
+        }
+    }
+
+    /// Does the peer that did the handshake, if any, hear of this?
+    fn handshake_hears(&self, change: &Change) -> bool {
+        if self.session.state() != ServerState::Operating {
+            return false;
+        }
+        let capabilities = &self.config.capabilities;
+        match change {
+            Change::Tools => capabilities.announces_tool_changes(),
+            Change::Prompts => capabilities.announces_prompt_changes(),
+            Change::Resources => capabilities.announces_resource_changes(),
+            Change::Resource { uri } => {
+                let resources = &self.session.resources;
+                resources.iter().any(|wanted| covers(wanted, uri))
+            }
+            // Tasks of the extension; those of 2025-11-25 are told by whoever keeps them.
+            Change::Task { .. } => false,
+        }
+    }
+
+    /// Ends a subscription from our side.
+    pub(super) fn end_listening(&mut self, key: ServeKey, out: &mut Vec<Output>) {
+        let Some((id, in_flight)) = self.serving.take(key) else {
+            return;
+        };
+        let mut meta = MemberText::default();
+        meta.push_value(key::SUBSCRIPTION_ID, &id);
+        let result = with_members(None, &MemberText::default(), &meta);
+        let result = modern::complete(&result, None, &self.config);
+        self.reply(in_flight.lane, in_flight.batch, id, Ok(result), out);
+        if let Work::Listening(filter) = in_flight.work {
+            out.push(Output::ListeningEnded { key, filter });
+        }
+    }
+}
+
+/// Does the filter ask for this change?
+fn wants(filter: &SubscriptionFilter, change: &Change) -> bool {
+    match change {
+        Change::Tools => filter.wants_tools(),
+        Change::Prompts => filter.wants_prompts(),
+        Change::Resources => filter.wants_resources(),
+        Change::Resource { uri } => filter.resources().iter().any(|wanted| covers(wanted, uri)),
+        Change::Task { id, .. } => filter.tasks().contains(id),
+    }
+}
+
+/// Is the resource the one that is wanted, or a part of it?
+fn covers(wanted: &str, uri: &str) -> bool {
+    uri.strip_prefix(wanted).is_some_and(|rest| {
+        rest.is_empty() || wanted.ends_with('/') || rest.starts_with(['/', '#', '?'])
+    })
+}
+
+/// A notification of a stream, with the stream's id: that of the request, with its exact type.
+fn tagged(lane: Lane, id: &RequestId, method: Method, params: Option<&Payload>) -> Output {
+    let mut meta = MemberText::default();
+    meta.push_value(key::SUBSCRIPTION_ID, id);
+    let params = with_members(params, &MemberText::default(), &meta);
+    Output::send(lane, Notification::new(method, Some(params)))
+}
+

@@ -1,0 +1,398 @@
+//! The side that serves: admits requests of either era, delivers each answer once.
+//!
+//! A peer of the handshake era goes through the states of [`legacy`]; requests
+//! of the stateless era are admitted one by one by [`modern`], beside it.
+//! `answering` brings answers back, `asking` brings questions to the client,
+//! `listening` keeps subscriptions, `batch` gathers the answers of one frame.
+//!
+//! Specification: basic/lifecycle, basic/versioning, basic/patterns.
+
+mod answering;
+mod asking;
+mod batch;
+mod input;
+mod legacy;
+mod listening;
+mod modern;
+
+use std::time::{Duration, Instant};
+
+use crate::envelope::Envelope;
+use crate::jsonrpc::{
+    ErrorCode, ErrorObject, Frame, Malformed, Message, Notification, Request, RequestId, Response,
+    Shape,
+};
+use crate::machine::pending::Pending;
+use crate::machine::serving::Serving;
+use crate::machine::{Lane, Wire};
+use crate::method::Method;
+use crate::payload::Payload;
+use crate::revision::{Era, Revision};
+use crate::types::LoggingLevel;
+
+pub use crate::machine::serving::ServeKey;
+pub use asking::{AskError, AskKey};
+pub use input::{Answer, Caller, Change, Input, Output, Serve, ServerConfig};
+pub use legacy::ServerState;
+
+use asking::Asked;
+use batch::Batches;
+use legacy::Session;
+
+/// One connection from one client, seen from the server.
+#[derive(Debug)]
+pub struct ServerMachine {
+    config: ServerConfig,
+    session: Session,
+    serving: Serving<InFlight>,
+    asked: Pending<Asked>,
+    batches: Batches,
+    over: bool,
+}
+
+/// What is kept of a request while its handler works.
+#[derive(Debug)]
+struct InFlight {
+    lane: Lane,
+    /// The batch that it came in, if it did.
+    batch: Option<u64>,
+    method: Option<Method>,
+    era: Era,
+    caller: std::sync::Arc<Caller>,
+    params: Option<Payload>,
+    progress_token: Option<Payload>,
+    last_progress: Option<f64>,
+    log_level: Option<LoggingLevel>,
+    deadline: Option<Instant>,
+    work: Work,
+}
+
+/// Who works on a request.
+#[derive(Debug)]
+enum Work {
+    /// A handler.
+    Handler,
+    /// The client, which was asked for input before the handler can go on.
+    Client(asking::Gathering),
+    /// Nobody: it is a subscription that stays open.
+    Listening(crate::types::SubscriptionFilter),
+}
+
+impl ServerMachine {
+    /// A server that nobody has talked to yet.
+    pub fn new(config: ServerConfig) -> Self {
+        Self {
+            session: Session::default(),
+            serving: Serving::new(),
+            asked: Pending::new(),
+            batches: Batches::default(),
+            over: false,
+            config,
+        }
+    }
+
+    /// A server for a client that makes single requests without a handshake, as
+    /// Streamable HTTP allows: the given revision is assumed.
+    pub fn sessionless(config: ServerConfig, revision: Revision) -> Self {
+        let mut machine = Self::new(config);
+        machine.session = Session::assumed(revision);
+        machine
+    }
+
+    /// Where the handshake stands.
+    pub fn state(&self) -> ServerState {
+        if self.over {
+            ServerState::Shutdown
+        } else {
+            self.session.state()
+        }
+    }
+
+    /// How many requests have no answer yet.
+    pub fn open_calls(&self) -> usize {
+        self.serving.len()
+    }
+
+    /// How many questions to the client have no answer yet.
+    pub fn open_questions(&self) -> usize {
+        self.asked.len()
+    }
+
+    /// When [`Input::Tick`] is wanted, if nothing else comes first.
+    pub fn deadline(&self) -> Option<Instant> {
+        let handlers = self
+            .config
+            .handler_timeout
+            .and_then(|_| self.serving.iter().filter_map(|(_, _, f)| f.deadline).min());
+        match (self.asked.deadline(), handlers) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        }
+    }
+
+    /// Takes one thing that happened and appends what must happen next.
+    pub fn handle(&mut self, now: Instant, input: Input, out: &mut Vec<Output>) {
+        if self.over {
+            // Handlers that finish late have nobody to answer.
+            return;
+        }
+        match input {
+            Input::Received { lane, frame } => self.handle_frame(now, lane, frame, out),
+            Input::Answered { key, answer } => self.answered(now, key, answer, out),
+            Input::Ask {
+                key,
+                ask,
+                method,
+                params,
+            } => self.ask(now, key, ask, method, params, out),
+            Input::Progress { key, params } => self.progress(key, &params, out),
+            Input::Log { key, level, params } => self.log(key, level, params, out),
+            Input::Changed(change) => self.changed(&change, out),
+            Input::LaneClosed { lane } => self.handle_lane_closed(lane, out),
+            Input::Tick => self.tick(now, out),
+            Input::PeerClosed => self.shut_down(out),
+            Input::Close => self.close(out),
+        }
+    }
+
+    fn handle_frame(
+        &mut self,
+        now: Instant,
+        lane: Lane,
+        frame: Result<Frame, Malformed>,
+        out: &mut Vec<Output>,
+    ) {
+        match frame {
+            Ok(Frame::Single(message)) => self.handle_message(now, lane, message, out),
+            Ok(Frame::Batch(entries)) => self.handle_batch(now, lane, entries, out),
+            Err(malformed) => self.handle_malformed(lane, &malformed, out),
+        }
+    }
+
+    fn handle_message(
+        &mut self,
+        now: Instant,
+        lane: Lane,
+        message: Message,
+        out: &mut Vec<Output>,
+    ) {
+        match message {
+            Message::Request(request) => self.handle_request(now, lane, None, request, out),
+            Message::Notification(told) => {
+                self.handle_notification(told, out);
+                out.push(Output::Accepted { lane });
+            }
+            Message::Response(response) => {
+                self.handle_response(now, response, out);
+                out.push(Output::Accepted { lane });
+            }
+        }
+    }
+
+    fn handle_malformed(&mut self, lane: Lane, malformed: &Malformed, out: &mut Vec<Output>) {
+        if malformed.shape == Shape::Response {
+            // Never answered: answering a broken answer can go round in circles.
+            out.push(Output::Accepted { lane });
+            return;
+        }
+        let response = match &malformed.id {
+            // An id in flight belongs to another call, which must not take this for its answer.
+            Some(id) if !self.serving.contains_id(id) => {
+                Response::new(id.clone(), Err(malformed.error()))
+            }
+            _ => Response::without_id(malformed.error()),
+        };
+        out.push(Output::send(lane, response));
+    }
+
+    fn handle_request(
+        &mut self,
+        now: Instant,
+        lane: Lane,
+        batch: Option<u64>,
+        request: Request,
+        out: &mut Vec<Output>,
+    ) {
+        if self.serving.contains_id(&request.id) {
+            return self.refuse_repeated(lane, batch, &request.id, out);
+        }
+        if self.serving.len() >= self.config.max_calls {
+            let error = ErrorObject::new(ErrorCode::BUSY, "too many requests are in flight");
+            return self.reply(lane, batch, request.id, Err(error), out);
+        }
+        let envelope = Envelope::of(request.params.as_ref());
+        if self.is_stateless(&request, &envelope) {
+            self.admit_stateless(now, lane, batch, request, out);
+        } else {
+            self.admit_handshake(now, lane, batch, request, out);
+        }
+    }
+
+    /// Which era does this request belong to? Each is served by its own form.
+    fn is_stateless(&self, request: &Request, envelope: &Envelope<'_>) -> bool {
+        // On a pipe, `initialize` is a handshake whatever else it carries; over HTTP the envelope wins.
+        if request.method == Method::Initialize && self.config.wire == Wire::Pipe {
+            return false;
+        }
+        envelope.protocol_version.is_some()
+            || matches!(
+                request.method.known(),
+                Some(Method::ServerDiscover | Method::SubscriptionsListen)
+            )
+    }
+
+    /// The id is in flight: the first call keeps it, the second is refused.
+    fn refuse_repeated(
+        &mut self,
+        lane: Lane,
+        batch: Option<u64>,
+        id: &RequestId,
+        out: &mut Vec<Output>,
+    ) {
+        let error = ErrorObject::invalid_request(format!("id {id} is in flight already"));
+        if self.config.wire == Wire::Http && batch.is_none() {
+            out.push(Output::send(lane, Response::new(id.clone(), Err(error))));
+        } else {
+            // On a shared stream an error with this id would end the first call.
+            self.settle(lane, batch, Response::without_id(error), out);
+        }
+    }
+
+    fn handle_notification(&mut self, told: Notification, out: &mut Vec<Output>) {
+        match told.method.known() {
+            Some(Method::Initialized) => self.session.initialized(),
+            Some(Method::Cancelled) => self.handle_cancelled(told.params.as_ref(), out),
+            _ => {
+                out.push(Output::Told(told));
+            }
+        }
+    }
+
+    /// The client no longer wants an answer, and gets none.
+    fn handle_cancelled(&mut self, params: Option<&Payload>, out: &mut Vec<Output>) {
+        let id = params
+            .and_then(|params| params.member("requestId"))
+            .and_then(|text| serde_json::from_slice::<RequestId>(text).ok());
+        // Unknown ids are no fault: cancel and answer may cross.
+        if let Some(key) = id.and_then(|id| self.serving.find(&id)) {
+            self.stop(key, out);
+        }
+    }
+
+    /// The HTTP stream of a request is gone.
+    fn handle_lane_closed(&mut self, lane: Lane, out: &mut Vec<Output>) {
+        let mut keys: Vec<ServeKey> = self
+            .serving
+            .iter()
+            // In the handshake era a client may lose a stream and come back for it.
+            .filter(|(_, _, in_flight)| {
+                in_flight.lane == lane && in_flight.era == Era::Stateless
+            })
+            .map(|(key, _, _)| key)
+            .collect();
+        keys.sort_unstable();
+        for key in keys {
+            self.stop(key, out);
+        }
+    }
+
+    /// Lets go of a call without an answer.
+    fn stop(&mut self, key: ServeKey, out: &mut Vec<Output>) {
+        let Some((_, in_flight)) = self.serving.take(key) else {
+            return;
+        };
+        self.withdraw_asks_of(key, out);
+        if let Work::Listening(filter) = in_flight.work {
+            out.push(Output::ListeningEnded { key, filter });
+        } else {
+            out.push(Output::Stop { key });
+        }
+        if let Some(batch) = in_flight.batch {
+            self.batches.drop_one(batch, out);
+        }
+    }
+
+    fn tick(&mut self, now: Instant, out: &mut Vec<Output>) {
+        for (id, asked, _) in self.asked.expire(now) {
+            self.ask_expired(now, id, asked, out);
+        }
+        let Some(limit) = self.config.handler_timeout else {
+            return;
+        };
+        let mut late: Vec<ServeKey> = self
+            .serving
+            .iter()
+            .filter(|(_, _, in_flight)| in_flight.deadline.is_some_and(|d| d <= now))
+            .map(|(key, _, _)| key)
+            .collect();
+        late.sort_unstable();
+        for key in late {
+            let error = ErrorObject::internal(format!("no result within {limit:?}"));
+            out.push(Output::Stop { key });
+            self.answered(now, key, Answer::Error(error), out);
+        }
+    }
+
+    /// The client is gone: nothing more can be said.
+    fn shut_down(&mut self, out: &mut Vec<Output>) {
+        for key in self.serving.keys() {
+            self.stop(key, out);
+        }
+        self.over = true;
+        out.push(Output::ShutDown);
+    }
+
+    /// We go: everything in flight gets a last word.
+    fn close(&mut self, out: &mut Vec<Output>) {
+        for key in self.serving.keys() {
+            let is_listening = self
+                .serving
+                .get_mut(key)
+                .is_some_and(|in_flight| matches!(in_flight.work, Work::Listening(_)));
+            if is_listening {
+                self.end_listening(key, out);
+            } else {
+                self.withdraw_asks_of(key, out);
+                out.push(Output::Stop { key });
+                self.finish(
+                    key,
+                    Err(ErrorObject::internal("the server is shutting down")),
+                    out,
+                );
+            }
+        }
+        self.shut_down(out);
+    }
+
+    /// Answers a request that was never taken in.
+    fn reply(
+        &mut self,
+        lane: Lane,
+        batch: Option<u64>,
+        id: RequestId,
+        outcome: Result<Payload, ErrorObject>,
+        out: &mut Vec<Output>,
+    ) {
+        self.settle(lane, batch, Response::new(id, outcome), out);
+    }
+
+    /// Sends an answer, or puts it to the others of its batch.
+    fn settle(
+        &mut self,
+        lane: Lane,
+        batch: Option<u64>,
+        response: Response,
+        out: &mut Vec<Output>,
+    ) {
+        match batch {
+            Some(batch) => self.batches.add(batch, response, out),
+            None => out.push(Output::send(lane, response)),
+        }
+    }
+
+    fn handler_deadline(&self, now: Instant) -> Option<Instant> {
+        self.config
+            .handler_timeout
+            .and_then(|limit: Duration| now.checked_add(limit))
+    }
+}
