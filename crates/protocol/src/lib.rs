@@ -6,6 +6,7 @@
 pub mod method;
 mod payload;
 pub mod revision;
+pub mod types;
 
 pub use method::Method;
 pub use payload::RawJson;
