@@ -106,6 +106,10 @@ impl MemberText {
         }
     }
 
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.text.is_empty()
+    }
+
     fn sets(&self, name: &[u8]) -> bool {
         self.names.iter().any(|ours| names(name, ours))
     }

@@ -5,10 +5,12 @@
 
 pub mod envelope;
 pub mod jsonrpc;
+pub mod machine;
 pub mod method;
 mod payload;
 pub mod revision;
 mod scan;
+pub mod types;
 
 pub use method::Method;
 pub use payload::{Payload, RawJson};

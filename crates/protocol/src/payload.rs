@@ -145,6 +145,19 @@ impl Payload {
         Members::of(&self.text).find_map(|(name, value)| names(name, wanted).then_some(value))
     }
 
+    /// The member with this name, sharing the text.
+    pub fn part(&self, wanted: &str) -> Option<Self> {
+        self.member(wanted).map(|text| self.part_of(text))
+    }
+
+    /// A piece of the text, which must be one JSON value of it, sharing the text.
+    pub(crate) fn part_of(&self, text: &[u8]) -> Self {
+        Self {
+            text: self.text.slice_ref(text),
+            noted: Noted::NOT_YET,
+        }
+    }
+
     /// The string that the member with this name holds, escapes resolved.
     pub fn string_member(&self, wanted: &str) -> Option<std::borrow::Cow<'_, str>> {
         string_of(self.member(wanted)?)

@@ -8,6 +8,10 @@ use serde::Serialize;
 
 use super::ExtraMembers;
 use crate::payload::Payload;
+use crate::revision::Revision;
+use crate::types::{
+    ClientCapabilities, MissingRequiredClientCapabilityData, UnsupportedProtocolVersionData,
+};
 
 /// Why a request has no result.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,6 +61,25 @@ impl ErrorObject {
     /// The message is JSON but not a valid request, or not valid now.
     pub fn invalid_request(message: impl Into<String>) -> Self {
         Self::new(ErrorCode::INVALID_REQUEST, message)
+    }
+
+    /// The revision that a request names is not served.
+    pub fn unsupported_version(served: &[Revision], requested: &str) -> Self {
+        let served = served.iter().map(|r| r.as_str().to_owned()).collect();
+        Self::new(
+            ErrorCode::UNSUPPORTED_VERSION,
+            "Unsupported protocol version",
+        )
+        .with_data(&UnsupportedProtocolVersionData::new(served, requested))
+    }
+
+    /// The client did not declare what the answer needs.
+    pub fn missing_capabilities(required: ClientCapabilities) -> Self {
+        Self::new(
+            ErrorCode::MISSING_CLIENT_CAPABILITY,
+            "Missing required client capability",
+        )
+        .with_data(&MissingRequiredClientCapabilityData::new(required))
     }
 
     /// Something broke on our side.

@@ -30,7 +30,10 @@ impl Default for Timeouts {
     // A tool that is silent for a minute is stuck more often than it is slow,
     // and one that reports progress is alive; but nobody waits for ever.
     fn default() -> Self {
-        Self::new(Some(Duration::from_secs(60)), Some(Duration::from_secs(600)))
+        Self::new(
+            Some(Duration::from_secs(60)),
+            Some(Duration::from_secs(600)),
+        )
     }
 }
 

@@ -97,7 +97,10 @@ impl<T> Pending<T> {
                 Some(expired) => gone.push((*id, expired)),
                 None => {
                     let deadline = entry.allowance.deadline();
-                    if self.earliest.is_none_or(|e| deadline.is_some_and(|d| d < e)) {
+                    if self
+                        .earliest
+                        .is_none_or(|e| deadline.is_some_and(|d| d < e))
+                    {
                         self.earliest = deadline.or(self.earliest);
                     }
                 }

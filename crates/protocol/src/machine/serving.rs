@@ -72,7 +72,9 @@ impl<T> Serving<T> {
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (ServeKey, &RequestId, &T)> {
-        self.entries.iter().map(|(key, (id, owner))| (*key, id, owner))
+        self.entries
+            .iter()
+            .map(|(key, (id, owner))| (*key, id, owner))
     }
 
     pub(crate) fn len(&self) -> usize {

@@ -5,8 +5,12 @@
 //!
 //! Specification: basic/lifecycle (handshake era), basic/versioning (stateless era).
 
+mod step_down;
+
 use std::fmt;
 use std::str::FromStr;
+
+pub use step_down::StepDown;
 
 /// A dated revision of the specification that this crate speaks.
 ///
@@ -100,6 +104,35 @@ impl fmt::Display for Revision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
+}
+
+/// The newest revision without a handshake that both sides speak.
+pub fn choose_stateless<T: AsRef<str>>(theirs: &[T]) -> Option<Revision> {
+    choose(theirs, Era::Stateless)
+}
+
+/// The newest revision with a handshake that both sides speak.
+pub fn choose_handshake<T: AsRef<str>>(theirs: &[T]) -> Option<Revision> {
+    choose(theirs, Era::Handshake)
+}
+
+fn choose<T: AsRef<str>>(theirs: &[T], era: Era) -> Option<Revision> {
+    theirs
+        .iter()
+        .filter_map(|text| text.as_ref().parse::<Revision>().ok())
+        .filter(|revision| revision.era() == era)
+        .max()
+}
+
+/// What a server answers to `initialize`: the same revision if it serves that, else its newest
+/// with a handshake, which the client may take or leave.
+pub fn answer_handshake(requested: &str, served: &[Revision]) -> Option<Revision> {
+    let mut with_handshake = served.iter().filter(|r| r.era() == Era::Handshake);
+    with_handshake
+        .clone()
+        .find(|revision| revision.as_str() == requested)
+        .or_else(|| with_handshake.by_ref().max())
+        .copied()
 }
 
 /// The text names no revision that this crate speaks.

@@ -18,7 +18,7 @@ use crate::machine::{Lane, Wire};
 use crate::method::{Method, Need};
 use crate::payload::Payload;
 use crate::revision::{Era, Revision};
-use crate::types::{ServerCapabilities, extension};
+use crate::types::{ServerCapabilities, TASKS_EXTENSION};
 
 /// What our user knows a call by. He picks it; it must not be in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -261,13 +261,13 @@ impl ClientMachine {
     ) {
         let result = match outcome {
             Ok(result) => result,
-            Err(error) => return self.finish(now, key, Err(CallError::Refused(error)), out),
+            Err(error) => return self.finish(key, Err(CallError::Refused(error)), out),
         };
         let Some(method) = self.calls.get(&key).map(|call| call.method.known()) else {
             return;
         };
         if self.era() != Some(Era::Stateless) {
-            return self.finish(now, key, Ok(result), out);
+            return self.finish(key, Ok(result), out);
         }
         let outcome = match result.result_type() {
             // Servers before this field left it out.
@@ -280,7 +280,7 @@ impl ClientMachine {
             },
             Some("task") => {
                 if method == Some(Method::ToolsCall)
-                    && self.config.capabilities.has_extension(extension::TASKS)
+                    && self.config.capabilities.has_extension(TASKS_EXTENSION)
                 {
                     Ok(result)
                 } else {
@@ -289,7 +289,7 @@ impl ClientMachine {
             }
             Some(other) => Err(Violation::UnknownResultType(other.to_owned())),
         };
-        self.finish(now, key, outcome.map_err(CallError::Violation), out);
+        self.finish(key, outcome.map_err(CallError::Violation), out);
     }
 
     /// The server wants more before it goes on: brings it to the host.
@@ -308,17 +308,17 @@ impl ClientMachine {
         call.rounds += 1;
         let rounds = call.rounds;
         if rounds > max_rounds {
-            return self.finish(now, key, Err(CallError::TooManyRounds(max_rounds)), out);
+            return self.finish(key, Err(CallError::TooManyRounds(max_rounds)), out);
         }
         let wanted = match super::modern::read_input_required(result, &self.config) {
             Ok(wanted) => wanted,
             Err(violation) => {
-                return self.finish(now, key, Err(CallError::Violation(violation)), out);
+                return self.finish(key, Err(CallError::Violation(violation)), out);
             }
         };
         if self.questions.len() + wanted.questions.len() > self.config.max_questions {
             let error = ErrorObject::internal("too many questions are open");
-            return self.finish(now, key, Err(CallError::NotAnswered(error)), out);
+            return self.finish(key, Err(CallError::NotAnswered(error)), out);
         }
         let mut retry = Retry {
             state: wanted.state,
@@ -398,7 +398,7 @@ impl ClientMachine {
                 continue;
             };
             match allowance.expired(now) {
-                Some(expired) => self.finish(now, key, Err(CallError::TimedOut(expired)), out),
+                Some(expired) => self.finish(key, Err(CallError::TimedOut(expired)), out),
                 None => self.send_round(key, allowance, &retry, out),
             }
         }
@@ -426,7 +426,6 @@ impl ClientMachine {
     /// Gives a call its one outcome.
     pub(super) fn finish(
         &mut self,
-        now: Instant,
         key: CallKey,
         outcome: Result<Payload, CallError>,
         out: &mut Vec<Output>,
@@ -460,19 +459,18 @@ impl ClientMachine {
             self.pending.remove(id);
             self.stop_at_server(id, reason.as_deref(), out);
         }
-        self.finish(now, key, Err(CallError::Cancelled), out);
+        self.finish(key, Err(CallError::Cancelled), out);
     }
 
     pub(super) fn time_out(
         &mut self,
-        now: Instant,
         key: CallKey,
         id: i64,
         expired: Expired,
         out: &mut Vec<Output>,
     ) {
         self.stop_at_server(id, Some("timed out"), out);
-        self.finish(now, key, Err(CallError::TimedOut(expired)), out);
+        self.finish(key, Err(CallError::TimedOut(expired)), out);
     }
 
     /// Tells the server that nobody waits for this answer any more.
@@ -509,8 +507,7 @@ impl ClientMachine {
             out.push(Output::Ignored(Ignored::StrayProgress));
             return;
         };
-        let Some(Owner::Call(key)) = self.pending.get(id).map(|entry| entry.owner.clone())
-        else {
+        let Some(Owner::Call(key)) = self.pending.get(id).map(|entry| entry.owner.clone()) else {
             out.push(Output::Ignored(Ignored::StrayProgress));
             return;
         };
@@ -533,7 +530,7 @@ impl ClientMachine {
 }
 
 /// Did the server declare what this method needs?
-pub(super) fn declares(
+pub(crate) fn declares(
     capabilities: &ServerCapabilities,
     method: Method,
     revision: Revision,
@@ -548,10 +545,13 @@ pub(super) fn declares(
         Need::Completions => capabilities.has_completions() || !revision.announces_completion(),
         Need::Logging => capabilities.has_logging(),
         Need::Tasks | Need::TaskList | Need::TaskCancel if stateless => {
-            capabilities.has_extension(extension::TASKS)
+            capabilities.has_extension(TASKS_EXTENSION)
         }
         Need::Tasks => capabilities.tasks.is_some(),
-        Need::TaskList => capabilities.tasks.as_ref().is_some_and(|t| t.accepts_list()),
+        Need::TaskList => capabilities
+            .tasks
+            .as_ref()
+            .is_some_and(|t| t.accepts_list()),
         Need::TaskCancel => capabilities
             .tasks
             .as_ref()

@@ -3,9 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::jsonrpc::{
-    ErrorObject, Frame, Malformed, Message, Notification, Problem, RequestId,
-};
+use crate::jsonrpc::{ErrorObject, Frame, Malformed, Message, Notification, Problem, RequestId};
 use crate::machine::allowance::Timeouts;
 use crate::machine::client::call::{CallError, CallKey, CallRequest};
 

@@ -18,7 +18,10 @@ pub(super) fn params(params: Option<&Payload>, token: Option<i64>) -> Option<Pay
         return params.cloned();
     };
     let mut meta = MemberText::default();
-    meta.push("progressToken", itoa::Buffer::new().format(token).as_bytes());
+    meta.push(
+        "progressToken",
+        itoa::Buffer::new().format(token).as_bytes(),
+    );
     Some(with_members(params, &MemberText::default(), &meta))
 }
 

@@ -65,30 +65,16 @@ impl ClientMachine {
         let ClientState::Ready(agreed) = &self.state else {
             return;
         };
-        let capabilities = &agreed.capabilities;
-        let mut granted = SubscriptionFilter::default();
-        let grant = |wanted: bool, can: bool| (wanted && can).then_some(true);
-        granted.tools_list_changed =
-            grant(filter.wants_tools(), capabilities.announces_tool_changes());
-        granted.prompts_list_changed = grant(
-            filter.wants_prompts(),
-            capabilities.announces_prompt_changes(),
-        );
-        granted.resources_list_changed = grant(
-            filter.wants_resources(),
-            capabilities.announces_resource_changes(),
-        );
-        let uris = if capabilities.accepts_resource_subscriptions() {
-            filter.resources()
-        } else {
-            &[]
-        };
+        let mut granted = filter.within(&agreed.capabilities);
+        // Resources count once the server has agreed to each; tasks have no form in this era.
+        let uris = granted.resource_subscriptions.take().unwrap_or_default();
+        granted.task_ids = None;
         let listener = Listener {
             open: uris.len(),
             granted,
         };
         self.listeners.insert(key, listener);
-        for uri in uris {
+        for uri in &uris {
             let allowance = Allowance::new(now, self.config.call_timeouts);
             let owner = Owner::Subscribe(key, uri.clone());
             self.send_for(Method::ResourcesSubscribe, uri, allowance, owner, out);
@@ -194,7 +180,7 @@ impl ClientMachine {
     }
 
     /// The server ends a subscription by a cancel instead of an answer: both are meant alike.
-    pub(super) fn listening_ended(&mut self, now: Instant, id: &RequestId, out: &mut Vec<Output>) {
+    pub(super) fn listening_ended(&mut self, id: &RequestId, out: &mut Vec<Output>) {
         let Some(number) = self.pending.number(id) else {
             out.push(Output::Ignored(Ignored::BadNotification(Method::Cancelled)));
             return;
@@ -208,7 +194,7 @@ impl ClientMachine {
             return;
         }
         self.pending.remove(number);
-        self.finish(now, key, Ok(Payload::empty()), out);
+        self.finish(key, Ok(Payload::empty()), out);
     }
 }
 

@@ -26,6 +26,7 @@ use crate::revision::Era;
 use crate::types::LoggingLevel;
 
 pub use crate::machine::allowance::{Expired, Timeouts};
+pub(crate) use call::declares;
 pub use call::{CallError, CallKey, CallRequest};
 pub use input::{Agreed, ClientConfig, Failure, Ignored, Input, LaneEnd, Mode, Output, Violation};
 pub use question::{Question, QuestionKey};
@@ -275,7 +276,7 @@ impl ClientMachine {
         match entry.owner {
             Owner::Probe => self.probe_unreadable(now, out),
             Owner::Greeting => self.fail(Failure::Violation(violation), out),
-            Owner::Call(key) => self.finish(now, key, Err(CallError::Violation(violation)), out),
+            Owner::Call(key) => self.finish(key, Err(CallError::Violation(violation)), out),
             Owner::Subscribe(key, uri) => self.subscribe_answered(key, uri, false, out),
             Owner::Nobody => {}
         }
@@ -297,12 +298,7 @@ impl ClientMachine {
     }
 
     /// The server takes back a question, or ends a subscription.
-    fn handle_cancelled(
-        &mut self,
-        now: Instant,
-        params: Option<&Payload>,
-        out: &mut Vec<Output>,
-    ) {
+    fn handle_cancelled(&mut self, now: Instant, params: Option<&Payload>, out: &mut Vec<Output>) {
         let id = params
             .and_then(|params| params.member("requestId"))
             .and_then(|text| serde_json::from_slice::<RequestId>(text).ok());
@@ -311,7 +307,7 @@ impl ClientMachine {
             return;
         };
         if self.era() == Some(Era::Stateless) {
-            self.listening_ended(now, &id, out);
+            self.listening_ended(&id, out);
         } else {
             self.question_cancelled(now, &id, out);
         }
@@ -356,7 +352,7 @@ impl ClientMachine {
         self.opening_tick(now, out);
         for (id, owner, expired) in self.pending.expire(now) {
             match owner {
-                Owner::Call(key) => self.time_out(now, key, id, expired, out),
+                Owner::Call(key) => self.time_out(key, id, expired, out),
                 Owner::Subscribe(key, uri) => self.subscribe_answered(key, uri, false, out),
                 // The opening has a deadline of its own.
                 Owner::Probe | Owner::Greeting | Owner::Nobody => {}
@@ -376,7 +372,7 @@ impl ClientMachine {
             Owner::Probe => self.probe_lane_ended(now, end, out),
             Owner::Greeting => self.greeting_lane_ended(end, out),
             Owner::Call(key) => {
-                self.finish(now, key, Err(CallError::Lost(end.to_string())), out);
+                self.finish(key, Err(CallError::Lost(end.to_string())), out);
             }
             Owner::Subscribe(key, uri) => self.subscribe_answered(key, uri, false, out),
             Owner::Nobody => {}

@@ -11,6 +11,7 @@ use crate::payload::{Members, Payload};
 use crate::revision::Revision;
 use crate::scan::names;
 use crate::types::LoggingLevel;
+use crate::types::meta::key;
 
 /// What every request carries, written once.
 #[derive(Debug)]
@@ -55,7 +56,10 @@ impl Context {
             meta.push_value(key::LOG_LEVEL, &level);
         }
         if let Some(token) = token {
-            meta.push("progressToken", itoa::Buffer::new().format(token).as_bytes());
+            meta.push(
+                "progressToken",
+                itoa::Buffer::new().format(token).as_bytes(),
+            );
         }
         let mut front = MemberText::default();
         if !retry.answers.is_empty() {
@@ -100,7 +104,10 @@ pub(super) fn read_input_required(
     config: &ClientConfig,
 ) -> Result<Wanted, Violation> {
     let state = result.part("requestState");
-    if state.as_ref().is_some_and(|s| s.text().first() != Some(&b'"')) {
+    if state
+        .as_ref()
+        .is_some_and(|s| s.text().first() != Some(&b'"'))
+    {
         return Err(Violation::BadResult("requestState is not a string"));
     }
     let mut questions = Vec::new();
@@ -153,5 +160,3 @@ fn read_question(
         params,
     })
 }
-
-use crate::types::key;

@@ -51,10 +51,7 @@ enum Stage {
     #[default]
     Waiting,
     /// `server/discover` is out. At the given time `initialize` goes out as well.
-    Probing {
-        id: i64,
-        until: Option<Instant>,
-    },
+    Probing { id: i64, until: Option<Instant> },
     /// `initialize` is out. The probe, if one is, may still be answered.
     Greeting {
         id: i64,
@@ -143,7 +140,9 @@ impl ClientMachine {
         owner: Owner,
         out: &mut Vec<Output>,
     ) -> i64 {
-        let id = self.pending.insert(Allowance::new(now, Timeouts::NONE), owner);
+        let id = self
+            .pending
+            .insert(Allowance::new(now, Timeouts::NONE), owner);
         let params = self.modern.params(None, None, &Retry::default());
         out.push(Output::send(
             Lane(id.cast_unsigned()),
@@ -198,7 +197,10 @@ impl ClientMachine {
         if let Some(revision) = self.choose_stateless(theirs) {
             let agreed = Agreed {
                 revision,
-                server: discovered.meta.as_ref().and_then(|meta| meta.server_info()),
+                server: discovered
+                    .meta
+                    .as_ref()
+                    .and_then(|meta| meta.server_info().ok()?),
                 capabilities: discovered.capabilities,
                 instructions: discovered.instructions,
             };
@@ -215,7 +217,10 @@ impl ClientMachine {
 
     fn choose_stateless(&self, theirs: &[String]) -> Option<Revision> {
         match self.config.mode {
-            Mode::Pinned(wanted) => theirs.iter().any(|t| t == wanted.as_str()).then_some(wanted),
+            Mode::Pinned(wanted) => theirs
+                .iter()
+                .any(|t| t == wanted.as_str())
+                .then_some(wanted),
             Mode::Auto | Mode::Legacy => revision::choose_stateless(theirs),
         }
     }
@@ -225,9 +230,10 @@ impl ClientMachine {
     fn probe_refused(&mut self, now: Instant, error: ErrorObject, out: &mut Vec<Output>) {
         let theirs = supported(&error);
         let only_handshake = !theirs.is_empty()
-            && theirs
-                .iter()
-                .all(|t| t.parse::<Revision>().is_ok_and(|r| r.era() == Era::Handshake));
+            && theirs.iter().all(|t| {
+                t.parse::<Revision>()
+                    .is_ok_and(|r| r.era() == Era::Handshake)
+            });
         match (self.config.mode, revision::choose_handshake(&theirs)) {
             (Mode::Auto, Some(revision)) if only_handshake => self.fall_back(now, revision, out),
             _ if error.code == ErrorCode::UNSUPPORTED_VERSION && !theirs.is_empty() => {
@@ -369,12 +375,7 @@ impl ClientMachine {
     }
 
     /// The HTTP stream of the probe ended without an answer.
-    pub(super) fn probe_lane_ended(
-        &mut self,
-        now: Instant,
-        end: LaneEnd,
-        out: &mut Vec<Output>,
-    ) {
+    pub(super) fn probe_lane_ended(&mut self, now: Instant, end: LaneEnd, out: &mut Vec<Output>) {
         match end {
             // Busy, broken or closed to us says nothing about the era.
             LaneEnd::Refused { status } if is_refusal_of_the_form(status) => {

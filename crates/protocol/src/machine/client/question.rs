@@ -126,9 +126,10 @@ impl ClientMachine {
             out.push(reply(request.id, Ok(Payload::empty())));
             return;
         }
-        let repeated = self.questions.open.values().any(
-            |open| matches!(&open.origin, Origin::Request { id, .. } if *id == request.id),
-        );
+        let repeated =
+            self.questions.open.values().any(
+                |open| matches!(&open.origin, Origin::Request { id, .. } if *id == request.id),
+            );
         let refusal = if repeated {
             Some(ErrorObject::invalid_request("this id is in flight already"))
         } else if let Err(error) = check_request(&request, revision, &self.config) {
@@ -252,7 +253,7 @@ impl ClientMachine {
             Origin::Result { call, name } => match outcome {
                 Ok(answer) => self.input_given(now, call, name, answer, out),
                 // There is no form for a refusal here: the call is simply not continued.
-                Err(error) => self.finish(now, call, Err(CallError::NotAnswered(error)), out),
+                Err(error) => self.finish(call, Err(CallError::NotAnswered(error)), out),
             },
         }
     }
@@ -264,9 +265,9 @@ impl ClientMachine {
         id: &RequestId,
         out: &mut Vec<Output>,
     ) {
-        let gone = self.questions.take_where(
-            |open| matches!(&open.origin, Origin::Request { id: of, .. } if of == id),
-        );
+        let gone = self
+            .questions
+            .take_where(|open| matches!(&open.origin, Origin::Request { id: of, .. } if of == id));
         for (key, open) in gone {
             if let Origin::Request { stopped, .. } = open.origin {
                 self.let_go_on(now, &stopped);

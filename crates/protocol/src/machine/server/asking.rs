@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Instant;
 
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 use crate::envelope::{MemberText, with_members};
 use crate::jsonrpc::{ErrorCode, ErrorObject, Notification, Request, RequestId, Response};
@@ -22,7 +22,7 @@ use crate::method::{Method, Need};
 use crate::payload::{Members, Payload};
 use crate::revision::{Era, Revision};
 use crate::scan::{names, unescape};
-use crate::types::{ClientCapabilities, error_data};
+use crate::types::ClientCapabilities;
 
 /// What a handler knows a question by. It picks it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -183,7 +183,11 @@ impl ServerMachine {
             AskedBy::Result(name) => match outcome {
                 Ok(answer) => self.answer_gathered(now, asked.key, name, answer, out),
                 Err(error) => {
-                    self.finish(asked.key, Err(ErrorObject::internal(error.to_string())), out);
+                    self.finish(
+                        asked.key,
+                        Err(ErrorObject::internal(error.to_string())),
+                        out,
+                    );
                 }
             },
         }
@@ -208,16 +212,21 @@ impl ServerMachine {
             }
         };
         let caller = &in_flight.caller;
-        let mut missing = Map::new();
+        let mut missing = ClientCapabilities::default();
         for question in &wanted.questions {
             let params = Some(&question.params);
-            if !may_ask(&caller.capabilities, caller.revision, question.method, params) {
+            if !may_ask(
+                &caller.capabilities,
+                caller.revision,
+                question.method,
+                params,
+            ) {
                 add_required(&mut missing, question.method, params);
             }
         }
-        if !missing.is_empty() {
+        if missing != ClientCapabilities::default() {
             let error = match in_flight.era {
-                Era::Stateless => error_data::missing_capability(Value::Object(missing)),
+                Era::Stateless => ErrorObject::missing_capabilities(missing),
                 Era::Handshake => ErrorObject::new(
                     ErrorCode::INTERNAL_ERROR,
                     "the client did not declare what this call must ask of it",
@@ -274,8 +283,10 @@ impl ServerMachine {
         answer: Payload,
         out: &mut Vec<Output>,
     ) {
-        let Some(Work::Client(gathering)) =
-            self.serving.get_mut(key).map(|in_flight| &mut in_flight.work)
+        let Some(Work::Client(gathering)) = self
+            .serving
+            .get_mut(key)
+            .map(|in_flight| &mut in_flight.work)
         else {
             return;
         };
@@ -332,7 +343,11 @@ impl ServerMachine {
             return;
         }
         for id in self.asked.ids() {
-            if self.asked.get(id).is_some_and(|entry| entry.owner.key == key) {
+            if self
+                .asked
+                .get(id)
+                .is_some_and(|entry| entry.owner.key == key)
+            {
                 self.asked.remove(id);
                 out.push(cancelled(Lane::SHARED, id, "the call is over"));
             }
@@ -374,7 +389,12 @@ fn read_wanted(result: &Payload, method: Option<Method>) -> Result<Wanted, Strin
                 }
             }
             let method = asked
-                .filter(|m| matches!(m.rule().needs, Need::Elicitation | Need::Sampling | Need::Roots))
+                .filter(|m| {
+                    matches!(
+                        m.rule().needs,
+                        Need::Elicitation | Need::Sampling | Need::Roots
+                    )
+                })
                 .ok_or("an input request must be elicitation, sampling or roots")?;
             questions.push(Question {
                 name: name.into(),
@@ -415,20 +435,27 @@ fn may_ask(
 }
 
 /// Adds the capability that a question needs, in the form in which clients declare it.
-fn add_required(missing: &mut Map<String, Value>, method: Method, params: Option<&Payload>) {
+fn add_required(missing: &mut ClientCapabilities, method: Method, params: Option<&Payload>) {
+    let has = |name| params.is_some_and(|params| params.member(name).is_some());
     let mode = params.and_then(|params| params.string_member("mode"));
-    let (name, inner) = match method {
-        Method::RootsList => ("roots", None),
-        Method::SamplingCreateMessage => {
-            let tools = params.is_some_and(|params| params.member("tools").is_some());
-            ("sampling", tools.then_some("tools"))
+    match method {
+        Method::RootsList => {
+            missing.roots.get_or_insert_default();
         }
-        _ if mode.as_deref() == Some("url") => ("elicitation", Some("url")),
-        _ => ("elicitation", Some("form")),
-    };
-    let entry = missing.entry(name).or_insert_with(|| json!({}));
-    if let (Some(inner), Some(entry)) = (inner, entry.as_object_mut()) {
-        entry.insert(inner.to_owned(), json!({}));
+        Method::SamplingCreateMessage => {
+            let sampling = missing.sampling.get_or_insert_default();
+            if has("tools") || has("toolChoice") {
+                sampling.tools.get_or_insert_default();
+            }
+        }
+        _ => {
+            let elicitation = missing.elicitation.get_or_insert_default();
+            if mode.as_deref() == Some("url") {
+                elicitation.url.get_or_insert_default();
+            } else {
+                elicitation.form.get_or_insert_default();
+            }
+        }
     }
 }
 

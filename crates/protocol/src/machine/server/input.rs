@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::jsonrpc::{ErrorObject, Frame, Malformed, Message, MethodName, Notification, Response};
-use crate::machine::serving::ServeKey;
 use crate::machine::server::asking::{AskError, AskKey};
+use crate::machine::serving::ServeKey;
 use crate::machine::{Lane, Wire};
 use crate::method::Method;
 use crate::payload::Payload;

@@ -15,7 +15,7 @@ use crate::payload::Payload;
 use crate::revision::{self, Era, Revision, StepDown};
 use crate::types::{
     ClientCapabilities, InitializeRequestParams, InitializeResult, LoggingLevel,
-    SetLevelRequestParams, error_data,
+    SetLevelRequestParams,
 };
 
 /// Where a server stands with a client of the handshake era.
@@ -156,16 +156,14 @@ impl ServerMachine {
                 .as_ref()
                 .and_then(|params| params.string_member("protocolVersion"))
                 .unwrap_or_default();
-            return Err(error_data::unsupported_version(served, &requested));
+            return Err(ErrorObject::unsupported_version(served, &requested));
         }
         let params = request
             .params
             .as_ref()
             .map(Payload::decode::<InitializeRequestParams>)
             .ok_or_else(|| ErrorObject::invalid_params("initialize needs params"))?
-            .map_err(|error| {
-                ErrorObject::invalid_params(format!("initialize: {error}"))
-            })?;
+            .map_err(|error| ErrorObject::invalid_params(format!("initialize: {error}")))?;
         // The same revision if we serve it, otherwise our newest: the client may take it or leave.
         let revision = revision::answer_handshake(&params.protocol_version, served)
             .ok_or_else(|| ErrorObject::internal("no revision to offer"))?;
@@ -176,8 +174,8 @@ impl ServerMachine {
         );
         result.instructions.clone_from(&self.config.instructions);
         result.step_down(revision);
-        let payload = Payload::encode(&result)
-            .map_err(|error| ErrorObject::internal(error.to_string()))?;
+        let payload =
+            Payload::encode(&result).map_err(|error| ErrorObject::internal(error.to_string()))?;
         let caller = Arc::new(Caller {
             revision,
             info: Some(params.client_info),

@@ -14,7 +14,8 @@ use crate::machine::server::{InFlight, ServeKey, ServerMachine, ServerState, Wor
 use crate::method::Method;
 use crate::payload::Payload;
 use crate::revision::Era;
-use crate::types::{SubscriptionFilter, error_data, extension, key};
+use crate::types::meta::key;
+use crate::types::{ClientCapabilities, SubscriptionFilter, TASKS_EXTENSION};
 
 impl ServerMachine {
     /// A client of the stateless era opens a stream of changes.
@@ -42,12 +43,14 @@ impl ServerMachine {
                 return self.reply(lane, batch, request.id, Err(error), out);
             }
         };
-        if !wanted.tasks().is_empty() && !caller.capabilities.has_extension(extension::TASKS) {
-            let required = json!({ "extensions": { extension::TASKS: {} } });
-            let error = error_data::missing_capability(required);
+        if !wanted.tasks().is_empty() && !caller.capabilities.has_extension(TASKS_EXTENSION) {
+            let mut required = ClientCapabilities::default();
+            let extensions = required.extensions.get_or_insert_default();
+            extensions.insert(TASKS_EXTENSION.to_owned(), json!({}));
+            let error = ErrorObject::missing_capabilities(required);
             return self.reply(lane, batch, request.id, Err(error), out);
         }
-        let granted = self.grant(&wanted);
+        let granted = wanted.within(&self.config.capabilities);
         let in_flight = InFlight {
             lane,
             batch,
@@ -75,30 +78,6 @@ impl ServerMachine {
             key,
             filter: granted,
         });
-    }
-
-    /// What of a wish we can honour: the rest is left out.
-    fn grant(&self, wanted: &SubscriptionFilter) -> SubscriptionFilter {
-        let capabilities = &self.config.capabilities;
-        let grant = |wanted: bool, can: bool| (wanted && can).then_some(true);
-        let mut granted = SubscriptionFilter::default();
-        granted.tools_list_changed =
-            grant(wanted.wants_tools(), capabilities.announces_tool_changes());
-        granted.prompts_list_changed = grant(
-            wanted.wants_prompts(),
-            capabilities.announces_prompt_changes(),
-        );
-        granted.resources_list_changed = grant(
-            wanted.wants_resources(),
-            capabilities.announces_resource_changes(),
-        );
-        if capabilities.accepts_resource_subscriptions() && !wanted.resources().is_empty() {
-            granted.resource_subscriptions = Some(wanted.resources().to_vec());
-        }
-        if capabilities.has_extension(extension::TASKS) && !wanted.tasks().is_empty() {
-            granted.task_ids = Some(wanted.tasks().to_vec());
-        }
-        granted
     }
 
     /// A handler has answered `resources/subscribe` or `/unsubscribe` with success.
@@ -220,4 +199,3 @@ fn tagged(lane: Lane, id: &RequestId, method: Method, params: Option<&Payload>) 
     let params = with_members(params, &MemberText::default(), &meta);
     Output::send(lane, Notification::new(method, Some(params)))
 }
-

@@ -285,9 +285,7 @@ impl ServerMachine {
             .serving
             .iter()
             // In the handshake era a client may lose a stream and come back for it.
-            .filter(|(_, _, in_flight)| {
-                in_flight.lane == lane && in_flight.era == Era::Stateless
-            })
+            .filter(|(_, _, in_flight)| in_flight.lane == lane && in_flight.era == Era::Stateless)
             .map(|(key, _, _)| key)
             .collect();
         keys.sort_unstable();

@@ -14,7 +14,8 @@ use crate::machine::server::{InFlight, Serve, ServerMachine, Work};
 use crate::method::Method;
 use crate::payload::Payload;
 use crate::revision::{Era, Revision};
-use crate::types::{DiscoverResult, LoggingLevel, error_data, key};
+use crate::types::meta::key;
+use crate::types::{DiscoverResult, LoggingLevel};
 
 /// What a request of the stateless era says about itself.
 #[derive(Debug)]
@@ -39,7 +40,7 @@ pub(super) fn admit(request: &Request, config: &ServerConfig) -> Result<Admitted
         .parse::<Revision>()
         .ok()
         .filter(|revision| revision.era() == Era::Stateless && config.revisions.contains(revision))
-        .ok_or_else(|| error_data::unsupported_version(&config.revisions, &version))?;
+        .ok_or_else(|| ErrorObject::unsupported_version(&config.revisions, &version))?;
     let log_level = match envelope.log_level {
         None => None,
         Some(text) => Some(serde_json::from_slice(text).map_err(|error| {
@@ -137,18 +138,14 @@ impl ServerMachine {
         result.instructions.clone_from(&config.instructions);
         // Tasks of 2025-11-25 are no capability here: the extension is.
         result.capabilities.tasks = None;
-        let payload = Payload::encode(&result)
-            .map_err(|error| ErrorObject::internal(error.to_string()))?;
+        let payload =
+            Payload::encode(&result).map_err(|error| ErrorObject::internal(error.to_string()))?;
         Ok(complete(&payload, Some(Method::ServerDiscover), config))
     }
 }
 
 /// A result with what every result of this era carries, as far as it lacks it.
-pub(super) fn complete(
-    result: &Payload,
-    method: Option<Method>,
-    config: &ServerConfig,
-) -> Payload {
+pub(super) fn complete(result: &Payload, method: Option<Method>, config: &ServerConfig) -> Payload {
     let mut front = MemberText::default();
     let mut meta = MemberText::default();
     if result.result_type().is_none() {

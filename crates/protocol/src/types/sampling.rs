@@ -1,0 +1,429 @@
+//! Sampling: a server asks the client's model.
+//!
+//! A request of its own in the handshake era, an entry of `inputRequests` in
+//! the stateless era; the payload is the same.
+//!
+//! Specification: client/sampling.
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, Number, Value};
+
+use crate::RawJson;
+use crate::method::Method;
+use crate::types::tagged;
+use crate::types::{
+    AudioContent, Extra, ImageContent, Meta, Request, ResultType, Role, TaskMetadata, TextContent,
+    Tool, ToolResultContent, ToolUseContent,
+};
+
+/// `sampling/createMessage`
+#[derive(Clone, Copy, Debug)]
+pub struct CreateMessage;
+
+impl Request for CreateMessage {
+    const METHOD: Method = Method::SamplingCreateMessage;
+    type Params = CreateMessageRequestParams;
+    type Result = CreateMessageResult;
+}
+
+/// What to ask the model.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct CreateMessageRequestParams {
+    /// The conversation so far.
+    pub messages: Vec<SamplingMessage>,
+    /// Which model is wanted; the client decides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model_preferences: Option<ModelPreferences>,
+    /// A system prompt; the client may change or drop it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system_prompt: Option<String>,
+    /// Whether to add context of servers; all but `none` are deprecated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub include_context: Option<IncludeContext>,
+    /// How varied the answer may be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<Number>,
+    /// How long the answer may be; the client must respect it.
+    pub max_tokens: Number,
+    /// Where the answer stops.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop_sequences: Option<Vec<String>>,
+    /// For the provider of the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Map<String, Value>>,
+    /// Tools that the model may use (since 2025-11-25).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tools: Option<Vec<Tool>>,
+    /// How the model uses them (since 2025-11-25).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_choice: Option<ToolChoice>,
+    /// Asks that the request run as a task (2025-11-25 only).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskMetadata>,
+    /// What the sender attached beside the data.
+    #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
+    /// Members that this crate does not know.
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+impl CreateMessageRequestParams {
+    /// Asks for an answer of at most this many tokens.
+    pub fn new(messages: Vec<SamplingMessage>, max_tokens: u64) -> Self {
+        Self {
+            messages,
+            model_preferences: None,
+            system_prompt: None,
+            include_context: None,
+            temperature: None,
+            max_tokens: max_tokens.into(),
+            stop_sequences: None,
+            metadata: None,
+            tools: None,
+            tool_choice: None,
+            task: None,
+            meta: None,
+            extra: Extra::default(),
+        }
+    }
+}
+
+/// What the model answered.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct CreateMessageResult {
+    /// Who speaks.
+    pub role: Role,
+    /// What is said.
+    pub content: OneOrMany<SamplingMessageContentBlock>,
+    /// The model that was used.
+    pub model: String,
+    /// Why it stopped, if known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop_reason: Option<StopReason>,
+    /// What kind of result this is; absent before 2026-07-28 and then complete.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result_type: Option<ResultType>,
+    /// What the sender attached beside the data.
+    #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
+    /// Members that this crate does not know.
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+impl CreateMessageResult {
+    /// An answer of this model.
+    pub fn new(
+        role: Role,
+        content: OneOrMany<SamplingMessageContentBlock>,
+        model: impl Into<String>,
+    ) -> Self {
+        Self {
+            role,
+            content,
+            model: model.into(),
+            stop_reason: None,
+            result_type: None,
+            meta: None,
+            extra: Extra::default(),
+        }
+    }
+}
+
+/// One message of a conversation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct SamplingMessage {
+    /// Who speaks.
+    pub role: Role,
+    /// What is said.
+    pub content: OneOrMany<SamplingMessageContentBlock>,
+    /// What the sender attached beside the data.
+    #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
+    /// Members that this crate does not know.
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+impl SamplingMessage {
+    /// Lets someone say something.
+    pub fn new(role: Role, content: OneOrMany<SamplingMessageContentBlock>) -> Self {
+        Self {
+            role,
+            content,
+            meta: None,
+            extra: Extra::default(),
+        }
+    }
+
+    /// Lets the user say this text.
+    pub fn user(text: impl Into<String>) -> Self {
+        Self::new(Role::User, SamplingMessageContentBlock::text(text).into())
+    }
+
+    /// Lets the model say this text.
+    pub fn assistant(text: impl Into<String>) -> Self {
+        Self::new(
+            Role::Assistant,
+            SamplingMessageContentBlock::text(text).into(),
+        )
+    }
+}
+
+/// One value or a list of them, and which of the two it was.
+///
+/// Until 2025-06-18 a message holds exactly one block.
+#[derive(Clone, Debug, PartialEq)]
+pub enum OneOrMany<T> {
+    /// One value, not in a list.
+    One(T),
+    /// A list.
+    Many(Vec<T>),
+}
+
+impl<T> OneOrMany<T> {
+    /// The values.
+    pub fn as_slice(&self) -> &[T] {
+        match self {
+            Self::One(value) => std::slice::from_ref(value),
+            Self::Many(values) => values,
+        }
+    }
+}
+
+impl<T> From<T> for OneOrMany<T> {
+    fn from(value: T) -> Self {
+        Self::One(value)
+    }
+}
+
+impl<T> From<Vec<T>> for OneOrMany<T> {
+    fn from(values: Vec<T>) -> Self {
+        Self::Many(values)
+    }
+}
+
+impl<T: Serialize> Serialize for OneOrMany<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::One(value) => value.serialize(serializer),
+            Self::Many(values) => values.serialize(serializer),
+        }
+    }
+}
+
+impl<'de, T: DeserializeOwned> Deserialize<'de> for OneOrMany<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = RawJson::deserialize(deserializer)?;
+        if raw.as_str().starts_with('[') {
+            tagged::decode(&raw).map(Self::Many)
+        } else {
+            tagged::decode(&raw).map(Self::One)
+        }
+    }
+}
+
+/// One block of a sampling message.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum SamplingMessageContentBlock {
+    /// Text.
+    Text(TextContent),
+    /// An image.
+    Image(ImageContent),
+    /// Sound (since 2025-03-26).
+    Audio(AudioContent),
+    /// The model uses a tool (since 2025-11-25).
+    ToolUse(ToolUseContent),
+    /// What the tool returned (since 2025-11-25).
+    ToolResult(ToolResultContent),
+    /// A kind that this crate does not know.
+    Unknown(RawJson),
+}
+
+impl SamplingMessageContentBlock {
+    /// A block of text.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Text(TextContent::new(text))
+    }
+
+    /// Its text, if it is a block of text.
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text(block) => Some(&block.text),
+            _ => None,
+        }
+    }
+}
+
+impl Serialize for SamplingMessageContentBlock {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Text(block) => block.serialize(serializer),
+            Self::Image(block) => block.serialize(serializer),
+            Self::Audio(block) => block.serialize(serializer),
+            Self::ToolUse(block) => block.serialize(serializer),
+            Self::ToolResult(block) => block.serialize(serializer),
+            Self::Unknown(block) => block.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for SamplingMessageContentBlock {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = RawJson::deserialize(deserializer)?;
+        Ok(match &*tagged::kind(&raw)? {
+            "text" => Self::Text(tagged::decode(&raw)?),
+            "image" => Self::Image(tagged::decode(&raw)?),
+            "audio" => Self::Audio(tagged::decode(&raw)?),
+            "tool_use" => Self::ToolUse(tagged::decode(&raw)?),
+            "tool_result" => Self::ToolResult(tagged::decode(&raw)?),
+            _ => Self::Unknown(raw),
+        })
+    }
+}
+
+/// Which model is wanted.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct ModelPreferences {
+    /// Names to look for, the first match wins.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hints: Option<Vec<ModelHint>>,
+    /// From 0 to 1: how much the price matters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_priority: Option<Number>,
+    /// From 0 to 1: how much the time matters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub speed_priority: Option<Number>,
+    /// From 0 to 1: how much the quality matters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub intelligence_priority: Option<Number>,
+    /// Members that this crate does not know.
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+/// A part of the name of a model.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct ModelHint {
+    /// The part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Members that this crate does not know.
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+impl ModelHint {
+    /// A part of a name.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self {
+            name: Some(name.into()),
+            extra: Extra::default(),
+        }
+    }
+}
+
+/// Whether to add context of servers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum IncludeContext {
+    /// None.
+    None,
+    /// Of the server that asks.
+    ThisServer,
+    /// Of all servers.
+    AllServers,
+}
+
+/// How the model uses tools (since 2025-11-25).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct ToolChoice {
+    /// Absent means `auto`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<ToolChoiceMode>,
+    /// Members that this crate does not know.
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+impl ToolChoice {
+    /// Uses tools in this way.
+    pub fn new(mode: ToolChoiceMode) -> Self {
+        Self {
+            mode: Some(mode),
+            extra: Extra::default(),
+        }
+    }
+}
+
+/// Whether the model uses tools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ToolChoiceMode {
+    /// It decides.
+    Auto,
+    /// It must use one at least.
+    Required,
+    /// It must not.
+    None,
+}
+
+/// Why the model stopped.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub enum StopReason {
+    /// It was done.
+    EndTurn,
+    /// It came to a stop sequence.
+    StopSequence,
+    /// It reached the limit.
+    MaxTokens,
+    /// It wants to use a tool (since 2025-11-25).
+    ToolUse,
+    /// A reason of the provider.
+    #[serde(untagged)]
+    Other(String),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_block_and_a_list_of_one_are_told_apart() {
+        for text in [
+            r#"{"role":"user","content":{"type":"text","text":"a"}}"#,
+            r#"{"role":"user","content":[{"type":"text","text":"a"}]}"#,
+        ] {
+            let read: SamplingMessage = serde_json::from_str(text).unwrap();
+            assert_eq!(read.content.as_slice().len(), 1);
+            assert_eq!(serde_json::to_string(&read).unwrap(), text);
+        }
+    }
+
+    #[test]
+    fn an_unknown_stop_reason_is_kept() {
+        let read: StopReason = serde_json::from_str("\"refusal\"").unwrap();
+        assert_eq!(read, StopReason::Other("refusal".into()));
+        assert_eq!(serde_json::to_string(&read).unwrap(), "\"refusal\"");
+        let known: StopReason = serde_json::from_str("\"endTurn\"").unwrap();
+        assert_eq!(known, StopReason::EndTurn);
+        assert!(serde_json::from_str::<StopReason>("1").is_err());
+    }
+}
