@@ -5,3 +5,4 @@ mod official;
 mod samples;
 mod schema;
 mod survival;
+mod transcripts;

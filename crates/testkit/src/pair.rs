@@ -1,0 +1,1 @@
+//! A client machine and a server machine, connected in memory.
