@@ -4,25 +4,25 @@
 //! what. All are pure functions over the types of the `http` crate: no socket, no
 //! body, no clock. The transport reads and writes; these files decide.
 //!
-//! - [`client`]: headers to send, answers to read, which era the server speaks
-//! - [`server`]: what a request is, and whether it may come in
-//! - [`origin`]: is the caller a page that has no business here?
-//! - [`negotiate`]: `Accept` and `Content-Type`
-//! - [`session`]: `Mcp-Session-Id`
-//! - [`mirror`]: headers that repeat a part of the body
-//! - [`parameter`]: `x-mcp-header` in a tool's schema
-//! - [`reference`]: URIs that a peer names, kept to its own origin
-//! - [`old_sse`]: the two endpoints of 2024-11-05
+//! - [`client`][]: headers to send, answers to read, which era the server speaks
+//! - [`server`][]: what a request is, and whether it may come in
+//! - [`origin`][]: is the caller a page that has no business here?
+//! - [`negotiate`][]: `Accept` and `Content-Type`
+//! - [`session`][]: `Mcp-Session-Id`
+//! - [`mirror`][]: headers that repeat a part of the body
+//! - [`parameter`][]: `x-mcp-header` in a tool's schema
+//! - [`location`][]: URIs that a peer names, kept to its own origin
+//! - [`old_sse`][]: the two endpoints of 2024-11-05
 //!
 //! Specification: basic/transports of each revision.
 
 pub mod client;
+pub mod location;
 pub mod mirror;
 pub mod negotiate;
 pub mod old_sse;
 pub mod origin;
 pub mod parameter;
-pub mod reference;
 pub mod server;
 pub mod session;
 

@@ -14,7 +14,8 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-use super::excerpt;
+use super::{excerpt, header};
+use crate::revision::{Era, Revision};
 
 /// Writes a value as `Mcp-Name` and `Mcp-Param-*` carry it.
 ///
@@ -77,6 +78,17 @@ pub fn check_literal(
     let value = one(headers, name)?.ok_or_else(|| Mismatch::missing(name, expected))?;
     let found = plain_text(value).map_err(|reason| Mismatch::malformed(name, reason))?;
     equal(name, found, expected)
+}
+
+/// May a proxy act on the mirrors of this request without reading its body?
+///
+/// Only of a revision whose servers compare them with the body. A proxy that must
+/// act on them refuses the others.
+pub fn are_mirrors_checked(headers: &HeaderMap) -> bool {
+    let version = one(headers, &header::PROTOCOL_VERSION).ok().flatten();
+    version
+        .and_then(|version| plain_text(version).ok()?.parse::<Revision>().ok())
+        .is_some_and(|revision| revision.era() == Era::Stateless)
 }
 
 /// Why a header does not repeat the body: all are answered with -32020 and 400.
@@ -245,11 +257,11 @@ fn equal(name: &HeaderName, found: &str, expected: &str) -> Result<(), Mismatch>
 }
 
 fn is_plain(value: &str) -> bool {
-    // An inner tab is legal in a header; proxies fold it, so it is encoded too.
-    value.bytes().all(|byte| (0x20..=0x7E).contains(&byte))
-        && !value.starts_with(' ')
-        && !value.ends_with(' ')
-        && !(value.starts_with(PREFIX) && value.ends_with(SUFFIX))
+    // An inner tab is legal in a header, but the conformance suite wants it encoded.
+    let is_printable = value.bytes().all(|byte| (0x20..=0x7E).contains(&byte));
+    let is_padded = value.starts_with(' ') || value.ends_with(' ');
+    let looks_encoded = value.starts_with(PREFIX) && value.ends_with(SUFFIX);
+    is_printable && !is_padded && !looks_encoded
 }
 
 // Lower case and exact: any other spelling is a literal.
@@ -261,7 +273,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::http::header;
 
     fn check(value: &str, wire: &str) {
         let encoded = encode(value);
@@ -375,6 +386,19 @@ mod tests {
         assert!(check_literal(&headers, &header::METHOD, "tools/list").is_ok());
         headers.insert(header::METHOD, HeaderValue::from_static("=?base64?YQ==?="));
         assert!(check_literal(&headers, &header::METHOD, "a").is_err());
+    }
+
+    #[test]
+    fn a_proxy_trusts_mirrors_only_where_servers_check_them() {
+        let mut headers = HeaderMap::new();
+        assert!(!are_mirrors_checked(&headers));
+        for (version, is_checked) in [("2026-07-28", true), ("2025-11-25", false), ("x", false)] {
+            headers.insert(header::PROTOCOL_VERSION, version.parse().unwrap());
+            assert_eq!(are_mirrors_checked(&headers), is_checked, "{version}");
+        }
+        headers.insert(header::PROTOCOL_VERSION, "2026-07-28".parse().unwrap());
+        headers.append(header::PROTOCOL_VERSION, "2026-07-28".parse().unwrap());
+        assert!(!are_mirrors_checked(&headers));
     }
 
     #[test]

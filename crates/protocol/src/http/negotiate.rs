@@ -8,7 +8,7 @@
 
 use std::fmt;
 
-use http::header::{ACCEPT, CONTENT_TYPE};
+use http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue};
 
 use super::excerpt;
@@ -116,41 +116,76 @@ impl Accepted {
     }
 }
 
-/// Checks that a POST brings JSON.
+/// Checks that a POST brings JSON, uncompressed.
 ///
 /// A page may send the simple content types anywhere without asking first, so
-/// nothing else is taken for JSON.
+/// nothing else is taken for JSON. A compressed body could be of any size.
 ///
 /// # Errors
 /// When it brings anything else or does not say: 415.
-pub fn check_content_type(headers: &HeaderMap) -> Result<(), WrongContentType> {
-    match Format::of(headers) {
-        Some(Format::Json) => Ok(()),
-        _ => Err(WrongContentType {
+pub fn check_content_type(headers: &HeaderMap) -> Result<(), WrongContent> {
+    if Format::of(headers) != Some(Format::Json) {
+        return Err(WrongContent::Type {
             found: found(headers),
+        });
+    }
+    let is_identity = |value: &&HeaderValue| {
+        let text = value.to_str().unwrap_or_default().trim();
+        text.eq_ignore_ascii_case("identity")
+    };
+    match headers
+        .get_all(CONTENT_ENCODING)
+        .iter()
+        .find(|value| !is_identity(value))
+    {
+        Some(value) => Err(WrongContent::Encoding {
+            found: excerpt(&String::from_utf8_lossy(value.as_bytes())),
         }),
+        None => Ok(()),
     }
 }
 
-/// A body that is not said to be JSON.
+/// A body that is not plain JSON.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct WrongContentType {
-    /// What it is said to be.
-    pub found: Option<String>,
+pub enum WrongContent {
+    /// It is not said to be JSON.
+    Type {
+        /// What it is said to be.
+        found: Option<String>,
+    },
+    /// It is compressed.
+    Encoding {
+        /// How.
+        found: String,
+    },
 }
 
-impl fmt::Display for WrongContentType {
+impl fmt::Display for WrongContent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.found {
-            Some(found) => write!(f, "header content-type says {found:?}")?,
-            None => f.write_str("header content-type is missing")?,
+        match self {
+            Self::Type { found: Some(found) } => {
+                write!(
+                    f,
+                    "header content-type says {found:?}, expected {}",
+                    Format::Json
+                )
+            }
+            Self::Type { found: None } => {
+                write!(
+                    f,
+                    "header content-type is missing, expected {}",
+                    Format::Json
+                )
+            }
+            Self::Encoding { found } => {
+                write!(f, "header content-encoding says {found:?}, expected none")
+            }
         }
-        write!(f, ", expected {}", Format::Json)
     }
 }
 
-impl std::error::Error for WrongContentType {}
+impl std::error::Error for WrongContent {}
 
 /// The text of `Content-Type`, for a message.
 pub(super) fn found(headers: &HeaderMap) -> Option<String> {
@@ -224,6 +259,8 @@ const MOST: u16 = 1000;
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn accept(values: &[&str]) -> Accepted {
@@ -320,5 +357,35 @@ mod tests {
             check(&[]).unwrap_err().to_string(),
             "header content-type is missing, expected application/json"
         );
+    }
+
+    #[test]
+    fn a_compressed_body_is_refused() {
+        let check = |encoding: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(CONTENT_TYPE, Format::Json.header_value());
+            headers.insert(CONTENT_ENCODING, encoding.parse().unwrap());
+            check_content_type(&headers)
+        };
+        assert!(check("identity").is_ok());
+        for encoding in ["gzip", "br", "identity, gzip", ""] {
+            assert!(check(encoding).is_err(), "{encoding}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn reading_never_panics(text in "\\PC*", parts in "[a-z*/;=,.q01 ]{0,40}") {
+            for text in [text, parts] {
+                if let Ok(value) = HeaderValue::from_bytes(text.as_bytes()) {
+                    let mut headers = HeaderMap::new();
+                    headers.insert(ACCEPT, value.clone());
+                    headers.insert(CONTENT_TYPE, value);
+                    let accepted = Accepted::read(&headers);
+                    prop_assert!(accepted.json <= MOST && accepted.event_stream <= MOST);
+                    let _ = Format::of(&headers);
+                }
+            }
+        }
     }
 }

@@ -11,7 +11,7 @@ use std::fmt;
 
 use http::Uri;
 
-use super::reference::{ReferenceError, resolve_same_origin};
+use super::location::{ReferenceError, resolve_same_origin};
 
 /// Where to post, from the first event of a stream.
 ///

@@ -17,7 +17,10 @@ use http::{HeaderMap, Uri};
 use super::excerpt;
 
 /// The hosts a server answers to, and the origins whose pages may call it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+///
+/// The default answers to any host and serves no page: right where no browser can
+/// reach, as on a Unix socket.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Guard {
     /// Checked when not empty.
     hosts: Vec<Place>,
@@ -32,10 +35,7 @@ impl Guard {
     /// public name is unknown: every host is answered until one is
     /// [allowed](Self::allow_host), and no page is served until its origin is.
     pub fn for_address(address: SocketAddr) -> Self {
-        let mut guard = Self {
-            hosts: Vec::new(),
-            origins: Vec::new(),
-        };
+        let mut guard = Self::default();
         let ip = address.ip().to_canonical();
         if ip.is_loopback() {
             let names = [
@@ -296,6 +296,7 @@ fn standard_port(scheme: &str) -> Option<u16> {
 #[cfg(test)]
 mod tests {
     use http::HeaderValue;
+    use proptest::prelude::*;
 
     use super::*;
 
@@ -512,6 +513,28 @@ mod tests {
                     .check(&Uri::from_static("/"), &headers(&["evil.com"], &[]))
                     .is_err()
             );
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn only_loopback_names_ever_pass(host in "\\PC{0,20}", parts in "(localhost|127.0.0.1|\\[::1\\]|[.:@/a1]){1,5}") {
+            for host in [host, parts] {
+                let Ok(value) = HeaderValue::from_bytes(host.as_bytes()) else { continue };
+                let mut headers = HeaderMap::new();
+                headers.insert(HOST, value);
+                if local().check(&Uri::from_static("/"), &headers).is_ok() {
+                    let name = host.rsplit_once(':').filter(|(_, port)| port.parse::<u16>().is_ok());
+                    let name = name.map_or(host.as_str(), |(name, _)| name).to_ascii_lowercase();
+                    prop_assert!(["localhost", "127.0.0.1", "[::1]"].contains(&name.as_str()), "{}", host);
+                }
+            }
+        }
+
+        #[test]
+        fn reading_an_origin_never_panics(text in "\\PC*", parts in "(https?|://|localhost|[:@/.]|8080|\\[|\\]){0,8}") {
+            let _ = Origin::read(&text);
+            let _ = Origin::read(&parts);
         }
     }
 }

@@ -348,7 +348,7 @@ const ANNOTATION: &str = "x-mcp-header";
 // Deeper than any form a person fills in; one level is a keyword and a name.
 const MAX_DEPTH: usize = 64;
 
-// A hundred times the largest schema seen in public servers.
+// Bounds the work that a peer can cause; a schema this large serves no model.
 const MAX_NODES: usize = 10_000;
 
 #[cfg(test)]

@@ -81,6 +81,8 @@ pub enum SessionError {
     Malformed,
     /// It has ended, never was, or is another user's. The client starts over.
     Unknown,
+    /// It has a stream already, which a second one would take over.
+    StreamTaken,
 }
 
 impl SessionError {
@@ -89,6 +91,7 @@ impl SessionError {
         match self {
             Self::Missing | Self::Repeated | Self::Malformed => StatusCode::BAD_REQUEST,
             Self::Unknown => StatusCode::NOT_FOUND,
+            Self::StreamTaken => StatusCode::CONFLICT,
         }
     }
 }
@@ -105,6 +108,9 @@ impl fmt::Display for SessionError {
             }
             Self::Unknown => {
                 "header mcp-session-id names no session here, expected a new initialize"
+            }
+            Self::StreamTaken => {
+                "header mcp-session-id names a session whose stream is open, expected no second"
             }
         })
     }
@@ -158,6 +164,7 @@ mod tests {
         assert_eq!(SessionError::Malformed.status(), 400);
         assert_eq!(SessionError::Repeated.status(), 400);
         assert_eq!(SessionError::Unknown.status(), 404);
+        assert_eq!(SessionError::StreamTaken.status(), 409);
     }
 
     #[test]

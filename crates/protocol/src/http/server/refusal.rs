@@ -11,7 +11,7 @@ use http::StatusCode;
 
 use crate::http::code;
 use crate::http::mirror::Mismatch;
-use crate::http::negotiate::WrongContentType;
+use crate::http::negotiate::WrongContent;
 use crate::http::origin::Foreign;
 use crate::http::session::SessionError;
 use crate::revision::Revision;
@@ -27,8 +27,8 @@ pub enum Refusal {
         /// The value of `Allow`.
         allow: &'static str,
     },
-    /// The body is not said to be JSON.
-    ContentType(WrongContentType),
+    /// The body is not said to be JSON, or is compressed.
+    Content(WrongContent),
     /// It accepts no answer that could be given.
     NotAcceptable {
         /// What it should accept.
@@ -69,7 +69,7 @@ impl Refusal {
         match self {
             Self::Foreign(_) => StatusCode::FORBIDDEN,
             Self::Verb { .. } => StatusCode::METHOD_NOT_ALLOWED,
-            Self::ContentType(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Self::Content(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::NotAcceptable { .. } => StatusCode::NOT_ACCEPTABLE,
             Self::Method { .. } => StatusCode::NOT_FOUND,
             Self::Session(error) => error.status(),
@@ -92,7 +92,7 @@ impl Refusal {
             Self::Method { .. } => code::METHOD_NOT_FOUND,
             Self::Foreign(_)
             | Self::Verb { .. }
-            | Self::ContentType(_)
+            | Self::Content(_)
             | Self::NotAcceptable { .. }
             | Self::Batch { .. }
             | Self::Response
@@ -114,7 +114,7 @@ impl fmt::Display for Refusal {
         match self {
             Self::Foreign(reason) => reason.fmt(f),
             Self::Verb { allow } => write!(f, "method not allowed, expected {allow}"),
-            Self::ContentType(reason) => reason.fmt(f),
+            Self::Content(reason) => reason.fmt(f),
             Self::NotAcceptable { wanted } => {
                 write!(f, "header accept admits no answer, expected {wanted}")
             }

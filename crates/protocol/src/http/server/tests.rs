@@ -1,4 +1,5 @@
-use http::HeaderValue;
+use http::Method as Verb;
+use proptest::prelude::*;
 
 use super::*;
 use crate::http::origin::Foreign;
@@ -76,7 +77,7 @@ fn session(revision: Option<Revision>) -> Admission {
     }
 }
 
-fn modern<'a>(method: &'a str) -> [(&'static str, &'a str); 2] {
+fn modern(method: &str) -> [(&'static str, &str); 2] {
     [(VERSION, "2026-07-28"), ("mcp-method", method)]
 }
 
@@ -177,7 +178,6 @@ fn rule_5_a_session_id_belongs_to_its_session() {
     let named = [(SESSION, "s1"), (VERSION, "2025-11-25")];
     let expected = session(Some(Revision::V2025_11_25));
     assert_eq!(admitted(&dual(), &named, old("tools/list")), expected);
-    assert_eq!(Refusal::from(SessionError::Unknown).status(), 404);
 }
 
 #[test]
@@ -270,6 +270,13 @@ fn a_missing_session_is_400_where_one_is_required() {
         refused(&dual(), &[(SESSION, "a b")], old("tools/list")),
         (400, -32600)
     );
+}
+
+#[test]
+fn an_ended_or_unknown_session_is_404() {
+    let refusal = Refusal::from(SessionError::Unknown);
+    assert_eq!((refusal.status().as_u16(), refusal.code()), (404, -32600));
+    assert!(refusal.to_string().contains("mcp-session-id"));
 }
 
 #[test]
@@ -661,4 +668,54 @@ fn a_refusal_says_which_header_and_what_was_expected() {
         refusal.to_string(),
         "header mcp-protocol-version is missing, expected \"2026-07-28\""
     );
+}
+
+#[test]
+fn a_stream_is_not_held_back_by_proxies() {
+    let stream = answer_headers(Format::EventStream);
+    assert_eq!(stream["content-type"], "text/event-stream");
+    assert_eq!(stream["x-accel-buffering"], "no");
+    let json = answer_headers(Format::Json);
+    assert_eq!(json["content-type"], "application/json");
+    assert_eq!(json.len(), 1);
+}
+
+#[test]
+fn a_compressed_body_is_415() {
+    let pairs = [
+        ("content-type", "application/json"),
+        ("content-encoding", "gzip"),
+    ];
+    assert_eq!(head_status(&dual(), Verb::POST, &pairs), 415);
+}
+
+proptest! {
+    #[test]
+    fn no_header_makes_admission_panic_or_mix_eras(
+        version in "(2026-07-28|2025-11-25|2025-03-26|\\PC{0,9})",
+        method in "(tools/list|tools/call|initialize|\\PC{0,9})",
+        name in "\\PC{0,9}",
+        has_envelope in any::<bool>(),
+        shape in prop_oneof![Just(Shape::Request), Just(Shape::Notification), Just(Shape::Response), Just(Shape::Batch)],
+    ) {
+        let mut headers = HeaderMap::new();
+        for (key, value) in [(VERSION, &version), (SESSION, &name), ("mcp-method", &method), ("mcp-name", &name)] {
+            if let Ok(value) = HeaderValue::from_bytes(value.as_bytes()) {
+                headers.insert(key, value);
+            }
+        }
+        let text = Member::Text(version.as_str());
+        let body = Body {
+            shape,
+            version: if has_envelope { text } else { Member::Absent },
+            has_capabilities: true,
+            name: Member::Text(&name),
+            ..old(&method)
+        };
+        match admit(&dual(), &headers, &body) {
+            Ok(Admission::Stateless { .. }) => prop_assert!(shape != Shape::Batch && version == "2026-07-28"),
+            Ok(_) => prop_assert!(!has_envelope || shape == Shape::Batch),
+            Err(refusal) => prop_assert!(refusal.status().is_client_error()),
+        }
+    }
 }

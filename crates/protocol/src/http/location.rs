@@ -103,7 +103,7 @@ fn resolve_path(base: &Uri, reference: &str) -> String {
     } else if path.starts_with('/') {
         (without_dots(path), query)
     } else {
-        let folder = base_path.rfind('/').map_or("", |end| &base_path[..end]);
+        let folder = base_path.rsplit_once('/').map_or("", |(folder, _)| folder);
         (without_dots(&format!("{folder}/{path}")), query)
     };
     if let Some(query) = query {
@@ -156,6 +156,8 @@ fn origin(uri: &Uri) -> Option<(&str, String, u16)> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn resolved(base: &str, reference: &str) -> Result<String, ReferenceError> {
@@ -253,5 +255,19 @@ mod tests {
             );
         }
         assert!(resolved("/no/host", "/m").is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_resolves_stays_at_the_origin(text in "\\PC*", parts in "(https?:|//|/|\\.\\.|\\.|host|:8080|@|\\?|#|evil|%2e|\\\\){0,9}") {
+            let base: Uri = "http://host:8080/a/b/sse".parse().unwrap();
+            for reference in [text, parts] {
+                if let Ok(uri) = resolve_same_origin(&base, &reference) {
+                    prop_assert_eq!(uri.scheme_str(), Some("http"));
+                    prop_assert_eq!(uri.authority().map(Authority::as_str), Some("host:8080"));
+                    prop_assert!(!uri.path().split('/').any(|segment| segment == "..") || reference.contains(':') || reference.starts_with("//"));
+                }
+            }
+        }
     }
 }
