@@ -28,7 +28,7 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// What follows from the address a server listens at.
+    /// What follows from the address a server listens at, with the port it was given.
     ///
     /// On loopback, only loopback names are answered, at any port (it may be
     /// forwarded), and only pages of the same port are served. Elsewhere the

@@ -10,6 +10,7 @@
 use std::fmt;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
+use memchr::memmem;
 use serde_json::Value;
 
 use super::mirror::{self, Mismatch};
@@ -53,11 +54,7 @@ impl Parameters {
     /// # Errors
     /// When an annotation makes the tool invalid: it must then not be offered.
     pub fn read(input_schema: &RawJson) -> Result<Self, InvalidAnnotation> {
-        let text = input_schema.as_str();
-        // Most tools have no annotation; a key may also be spelt with `\u` escapes.
-        let may_annotate = memchr::memmem::find(text.as_bytes(), ANNOTATION.as_bytes()).is_some()
-            || text.contains("\\u");
-        if !may_annotate {
+        if !may_annotate(input_schema.as_str()) {
             return Ok(Self::default());
         }
         let mut walk = Walk::default();
@@ -178,7 +175,7 @@ pub enum Fault {
     NotPrimitive,
     /// It does not stand on a property reached through `properties` alone.
     NotReachable,
-    /// The schema is nested too deeply or has too many parts to be searched.
+    /// The schema is nested too deeply, has too many parts or a number beyond all range.
     TooLarge,
 }
 
@@ -197,13 +194,27 @@ impl fmt::Display for InvalidAnnotation {
             }
             Fault::TooLarge => write!(
                 f,
-                "cannot be searched for, the schema exceeds {MAX_DEPTH} levels or {MAX_NODES} parts"
+                "cannot be searched for, the schema exceeds {MAX_DEPTH} levels, {MAX_NODES} parts or \
+                 the range of numbers"
             ),
         }
     }
 }
 
 impl std::error::Error for InvalidAnnotation {}
+
+/// Could the text hold an annotation? Most do not, and are then not decoded.
+///
+/// A key may be spelt with escapes, `x\u002dmcp-header`. Only those of the letters
+/// and the dash count, since others are common in descriptions.
+fn may_annotate(text: &str) -> bool {
+    let text = text.as_bytes();
+    memmem::find(text, ANNOTATION.as_bytes()).is_some()
+        || memmem::find_iter(text, b"\\u00").any(|at| {
+            let digits = text.get(at + 4..at + 6);
+            matches!(digits, Some([b'2', b'd' | b'D'] | [b'6' | b'7', _]))
+        })
+}
 
 /// How a part of the schema was reached.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -210,11 +210,22 @@ fn an_annotation_anywhere_else_invalidates_the_tool() {
 
 #[test]
 fn an_annotation_spelt_with_escapes_is_found() {
-    refuses(
-        r#"{"items":{"x\u002dmcp-header":"A"}}"#,
-        "/items",
-        Fault::NotReachable,
-    );
+    for key in [
+        "x\\u002dmcp-header",
+        "\\u0078-mcp-header",
+        "x-mcp-heade\\u0072",
+        "x\\u002Dmcp-header",
+    ] {
+        let text = format!(r#"{{"items":{{"{key}":"A"}}}}"#);
+        refuses(&text, "/items", Fault::NotReachable);
+    }
+}
+
+#[test]
+fn escapes_in_descriptions_do_not_make_a_large_schema_invalid() {
+    let parts = "0,".repeat(10_001);
+    let text = format!(r#"{{"description":"\u003cb\u00e9\u2019\u0026","x":[{parts}0]}}"#);
+    assert!(Parameters::read(&json(&text)).unwrap().is_empty());
 }
 
 #[test]
