@@ -345,6 +345,14 @@ fn a_server_compares_each_header_with_its_argument() {
 }
 
 #[test]
+fn a_header_without_a_value_in_the_body_is_unexpected() {
+    for body in [None, Some("null")] {
+        let error = call("string", body, &["a"]).unwrap_err();
+        assert!(matches!(error, Mismatch::Unexpected { .. }), "{body:?}");
+    }
+}
+
+#[test]
 fn a_refusal_names_the_header() {
     let error = call("string", Some(r#""a""#), &["b"]).unwrap_err();
     assert_eq!(
