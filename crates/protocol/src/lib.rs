@@ -3,7 +3,9 @@
 //! No I/O, no async, no clock: bytes and times come in, bytes and events go out.
 //! Read in this order:
 
+<<<<<<< HEAD
 pub mod envelope;
+pub mod http;
 pub mod jsonrpc;
 pub mod machine;
 pub mod method;

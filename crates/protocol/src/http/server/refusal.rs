@@ -1,0 +1,169 @@
+//! The answer to a request that may not come in.
+//!
+//! Status, JSON-RPC code and message in one place; writing the answer, and the
+//! `data` of -32022, is for the server.
+//!
+//! Specification: basic/transports of each revision; 2026-07-28 basic, error codes.
+
+use std::fmt;
+
+use http::StatusCode;
+
+use crate::http::code;
+use crate::http::mirror::Mismatch;
+use crate::http::negotiate::WrongContent;
+use crate::http::origin::Foreign;
+use crate::http::session::SessionError;
+use crate::revision::Revision;
+
+/// Why a request may not come in. It is for the client to do better.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// It comes from a foreign page or by a foreign name.
+    Foreign(Foreign),
+    /// The verb has no use here. `Allow` says which have.
+    Verb {
+        /// The value of `Allow`.
+        allow: &'static str,
+    },
+    /// The body is not said to be JSON, or is compressed.
+    Content(WrongContent),
+    /// It accepts no answer that could be given.
+    NotAcceptable {
+        /// What it should accept.
+        wanted: &'static str,
+    },
+    /// Several messages at once, outside the revision that has them.
+    Batch {
+        /// The revision, where it is known.
+        revision: Option<Revision>,
+    },
+    /// A response, in an era in which a client is asked nothing.
+    Response,
+    /// A field of the envelope is missing or has the wrong type.
+    Envelope {
+        /// Its key in `params._meta`.
+        field: &'static str,
+    },
+    /// A header does not repeat the body, or is missing, repeated or malformed.
+    Header(Mismatch),
+    /// The version is unknown or not served. The error's `data` holds `supported`
+    /// and `requested`.
+    Version {
+        /// What was asked for; empty where nothing was.
+        requested: String,
+    },
+    /// The method is unknown in this era.
+    Method {
+        /// The method.
+        method: String,
+    },
+    /// The session is missing, malformed or unknown.
+    Session(SessionError),
+}
+
+impl Refusal {
+    /// The status to answer with.
+    pub const fn status(&self) -> StatusCode {
+        match self {
+            Self::Foreign(_) => StatusCode::FORBIDDEN,
+            Self::Verb { .. } => StatusCode::METHOD_NOT_ALLOWED,
+            Self::Content(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Self::NotAcceptable { .. } => StatusCode::NOT_ACCEPTABLE,
+            Self::Method { .. } => StatusCode::NOT_FOUND,
+            Self::Session(error) => error.status(),
+            Self::Batch { .. }
+            | Self::Response
+            | Self::Envelope { .. }
+            | Self::Header(_)
+            | Self::Version { .. } => StatusCode::BAD_REQUEST,
+        }
+    }
+
+    /// The code of the JSON-RPC error in the body.
+    ///
+    /// It carries the request's id where the body was read.
+    pub const fn code(&self) -> i64 {
+        match self {
+            Self::Envelope { .. } => code::INVALID_PARAMS,
+            Self::Header(_) => code::HEADER_MISMATCH,
+            Self::Version { .. } => code::UNSUPPORTED_VERSION,
+            Self::Method { .. } => code::METHOD_NOT_FOUND,
+            Self::Foreign(_)
+            | Self::Verb { .. }
+            | Self::Content(_)
+            | Self::NotAcceptable { .. }
+            | Self::Batch { .. }
+            | Self::Response
+            | Self::Session(_) => code::INVALID_REQUEST,
+        }
+    }
+
+    /// The value of `Allow`, where the status wants one.
+    pub const fn allow(&self) -> Option<&'static str> {
+        match self {
+            Self::Verb { allow } => Some(allow),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Foreign(reason) => reason.fmt(f),
+            Self::Verb { allow } => write!(f, "method not allowed, expected {allow}"),
+            Self::Content(reason) => reason.fmt(f),
+            Self::NotAcceptable { wanted } => {
+                write!(f, "header accept admits no answer, expected {wanted}")
+            }
+            Self::Batch {
+                revision: Some(revision),
+            } => {
+                write!(
+                    f,
+                    "revision {revision} has no batches, expected one message"
+                )
+            }
+            Self::Batch { revision: None } => f.write_str("batch refused, expected one message"),
+            Self::Response => f.write_str("response refused, expected a request or a notification"),
+            Self::Envelope { field } => {
+                write!(
+                    f,
+                    "params._meta[{field:?}] is missing or has the wrong type"
+                )
+            }
+            Self::Header(reason) => reason.fmt(f),
+            Self::Version { requested } if requested.is_empty() => {
+                f.write_str("unsupported protocol version, expected one of the supported")
+            }
+            Self::Version { requested } => write!(
+                f,
+                "unsupported protocol version {requested:?}, expected one of the supported"
+            ),
+            Self::Method { method } => write!(f, "method not found: {method:?}"),
+            Self::Session(reason) => reason.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+impl From<Foreign> for Refusal {
+    fn from(reason: Foreign) -> Self {
+        Self::Foreign(reason)
+    }
+}
+
+impl From<Mismatch> for Refusal {
+    fn from(reason: Mismatch) -> Self {
+        Self::Header(reason)
+    }
+}
+
+impl From<SessionError> for Refusal {
+    fn from(reason: SessionError) -> Self {
+        Self::Session(reason)
+    }
+}
