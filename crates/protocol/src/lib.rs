@@ -3,6 +3,7 @@
 //! No I/O, no async, no clock: bytes and times come in, bytes and events go out.
 //! Read in this order:
 
+pub mod framing;
 pub mod method;
 mod payload;
 pub mod revision;
