@@ -7,6 +7,7 @@ pub mod framing;
 pub mod method;
 mod payload;
 pub mod revision;
+pub mod uri_template;
 
 pub use method::Method;
 pub use payload::RawJson;

@@ -1,6 +1,6 @@
 //! Where one message ends and the next begins.
 //!
-//! [`line`] is what stdio uses, [`event_stream`] what HTTP uses. Both take bytes
+//! [`mod@line`] is what stdio uses, [`event_stream`] what HTTP uses. Both take bytes
 //! in any pieces, hold a bounded amount of them and give out slices of their
 //! buffer. Neither looks into a message: whether it is UTF-8 and JSON is found
 //! out by whoever parses it, in the same pass.
