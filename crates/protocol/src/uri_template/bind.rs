@@ -87,15 +87,18 @@ fn bind_unnamed<'a>(expression: &'a Expression, values: &str, found: &mut Found<
     }
 }
 
-/// Each pair to the variable of its name; a name that is not known goes to the
-/// first variable that is exploded.
+/// Each pair to the variable of its name; a name that is not known, or comes again,
+/// goes to the first variable that is exploded.
 fn bind_named<'a>(expression: &'a Expression, values: &str, found: &mut Found<'a>) -> Option<()> {
     let operator = expression.operator;
     let variables = &expression.variables;
     let mut owned: Vec<Vec<(&str, &str)>> = vec![Vec::new(); variables.len()];
     for pair in values.split(char::from(operator.separator())) {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        let known = variables.iter().position(|variable| variable.name == name);
+        let mut free = variables.iter().zip(&owned);
+        let known = free.position(|(variable, pairs)| {
+            variable.name == name && (variable.explode || pairs.is_empty())
+        });
         let owner = known.or_else(|| variables.iter().position(|variable| variable.explode))?;
         owned.get_mut(owner)?.push((name, value));
     }
