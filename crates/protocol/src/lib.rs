@@ -3,8 +3,8 @@
 //! No I/O, no async, no clock: bytes and times come in, bytes and events go out.
 //! Read in this order:
 
-<<<<<<< HEAD
 pub mod envelope;
+pub mod framing;
 pub mod http;
 pub mod jsonrpc;
 pub mod machine;
@@ -13,6 +13,7 @@ mod payload;
 pub mod revision;
 mod scan;
 pub mod types;
+pub mod uri_template;
 
 pub use method::Method;
 pub use payload::{Payload, RawJson};

@@ -1,0 +1,126 @@
+//! The buffer under a decoder: bytes go in at the end and leave at the front.
+//!
+//! It grows by copying into a larger one of a chosen size rather than by
+//! doubling, so that a message just under the limit costs no more than twice the
+//! limit, and it goes back to its usual size once a large message has left.
+
+use bytes::{Buf, Bytes, BytesMut};
+
+/// Bytes that were received and not yet given out.
+#[derive(Debug)]
+pub(super) struct Buffer {
+    bytes: BytesMut,
+    /// No delimiter stands before this place: each byte is searched once.
+    searched: usize,
+    /// The size of the allocation as far as it is known. `BytesMut` tells only
+    /// what is left of it.
+    allocated: usize,
+}
+
+impl Buffer {
+    pub(super) const fn new(bytes: BytesMut) -> Self {
+        Self {
+            bytes,
+            searched: 0,
+            allocated: 0,
+        }
+    }
+
+    /// The bytes, with room for one read, to be appended to. A message never
+    /// needs more than `limit`, so growth in large steps stops there.
+    pub(super) fn spare(&mut self, limit: usize) -> &mut BytesMut {
+        self.make_room(SMALLEST_READ, limit);
+        &mut self.bytes
+    }
+
+    pub(super) fn push(&mut self, chunk: &[u8], limit: usize) {
+        self.make_room(chunk.len(), limit);
+        self.bytes.extend_from_slice(chunk);
+    }
+
+    pub(super) fn as_slice(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// Searches what was not searched before.
+    pub(super) fn find(&mut self, search: impl Fn(&[u8]) -> Option<usize>) -> Option<usize> {
+        // `spare` lends the bytes out, so the mark may lie past their end.
+        let from = self.searched.min(self.bytes.len());
+        let found = self.bytes.get(from..).and_then(search);
+        self.searched = match found {
+            Some(at) => from + at,
+            None => self.bytes.len(),
+        };
+        found.map(|at| from + at)
+    }
+
+    /// Takes bytes off the front, sharing them.
+    pub(super) fn take(&mut self, length: usize) -> Bytes {
+        self.searched = 0;
+        self.bytes.split_to(length.min(self.bytes.len())).freeze()
+    }
+
+    /// Drops bytes off the front.
+    pub(super) fn skip(&mut self, length: usize) {
+        self.searched = 0;
+        self.bytes.advance(length.min(self.bytes.len()));
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.skip(self.bytes.len());
+    }
+
+    /// A copy of the first bytes, which does not hold the whole buffer.
+    pub(super) fn copy_prefix(&self, length: usize) -> Bytes {
+        let end = length.min(self.bytes.len());
+        Bytes::copy_from_slice(self.bytes.get(..end).unwrap_or_default())
+    }
+
+    /// Lets go of an allocation that a large message needed and what is left
+    /// does not.
+    pub(super) fn shrink(&mut self) {
+        self.allocated = self.allocated.max(self.bytes.capacity());
+        if self.allocated > KEPT && self.bytes.len() <= USUAL {
+            self.move_to(USUAL);
+        }
+    }
+
+    /// What is allocated, for tests of the bound.
+    pub(super) fn allocated(&self) -> usize {
+        self.allocated.max(self.bytes.capacity())
+    }
+
+    fn make_room(&mut self, wanted: usize, limit: usize) {
+        let length = self.bytes.len();
+        if self.bytes.capacity() - length >= wanted || self.bytes.try_reclaim(wanted) {
+            return;
+        }
+        // In fourfold steps a message of 1 MiB is copied by a third on its way in.
+        let step = length.saturating_mul(4).min(limit.saturating_add(1));
+        self.move_to(step.max(length.saturating_add(wanted)).max(USUAL));
+    }
+
+    fn move_to(&mut self, capacity: usize) {
+        let mut bytes = BytesMut::with_capacity(capacity);
+        bytes.extend_from_slice(&self.bytes);
+        self.allocated = bytes.capacity();
+        self.bytes = bytes;
+    }
+}
+
+/// What is allocated as long as messages are small; a pipe holds as much.
+const USUAL: usize = 64 * 1024;
+
+/// An allocation up to this size is kept.
+const KEPT: usize = 4 * USUAL;
+
+/// Room that a reader always finds.
+const SMALLEST_READ: usize = 8 * 1024;
