@@ -135,41 +135,41 @@ impl Peers {
             (
                 "server-everything",
                 with(package("server-everything"), &["stdio"]),
-                LEGACY,
+                HANDSHAKE,
                 "get-sum",
             ),
             (
                 "server-memory",
                 package("server-memory"),
-                LEGACY,
+                HANDSHAKE,
                 "read_graph",
             ),
             (
                 "server-filesystem",
                 with(package("server-filesystem"), &["."]),
-                LEGACY,
+                HANDSHAKE,
                 "read_text_file",
             ),
             (
                 "mcp-server-time",
                 vec![self.python.join("mcp-server-time")],
-                MODERN,
+                STATELESS,
                 "convert_time",
             ),
             (
                 "typescript sdk 2.x",
                 script("echo_server.mjs"),
-                MODERN,
+                STATELESS,
                 "echo",
             ),
             (
                 "typescript sdk 2.x, legacy",
                 with(script("echo_server.mjs"), &["--legacy"]),
-                LEGACY,
+                HANDSHAKE,
                 "echo",
             ),
-            ("python sdk 2.x", python(&self.python), MODERN, "echo"),
-            ("python sdk 1.x", python(&self.python_v1), LEGACY, "echo"),
+            ("python sdk 2.x", python(&self.python), STATELESS, "echo"),
+            ("python sdk 1.x", python(&self.python_v1), HANDSHAKE, "echo"),
         ];
         for (name, server, (revision, era), tool) in servers {
             let mut command = Command::new(&self.our_client);
@@ -270,8 +270,8 @@ const PACKAGE: &str = "switchboard-protocol";
 const SERVER: &str = "stdio_server";
 const CLIENT: &str = "stdio_client";
 
-const LEGACY: (&str, &str) = ("2025-11-25", "legacy");
-const MODERN: (&str, &str) = ("2026-07-28", "modern");
+const HANDSHAKE: (&str, &str) = ("2025-11-25", "handshake");
+const STATELESS: (&str, &str) = ("2026-07-28", "stateless");
 
 /// The slowest script needs a few seconds on a quiet machine.
 const SCRIPT_LIMIT: Duration = Duration::from_secs(240);

@@ -48,15 +48,20 @@ impl Outcome {
         }
     }
 
+    fn has_passed(&self) -> bool {
+        let all_permitted = self.skips.iter().all(|skip| skip.permitted);
+        self.failures.is_empty() && all_permitted && self.not_applicable.is_none()
+    }
+
     fn word(&self) -> &'static str {
-        if !self.failures.is_empty() {
+        if self.has_passed() {
+            "ok"
+        } else if !self.failures.is_empty() {
             "FAILED"
         } else if self.not_applicable.is_some() {
             "n/a"
-        } else if self.skips.iter().any(|skip| !skip.permitted) {
-            "SKIPPED"
         } else {
-            "ok"
+            "SKIPPED"
         }
     }
 }
@@ -123,8 +128,8 @@ impl Report {
             total.failed += outcome.failures.len();
             total.skipped += outcome.skips.len();
             total.forbidden += outcome.skips.iter().filter(|skip| !skip.permitted).count();
-            // A step that failed is among its failures already.
-            if outcome.failures.is_empty() && outcome.not_applicable.is_none() {
+            // One that did not pass is among its failures or its skips already.
+            if outcome.has_passed() {
                 total.passed += 1;
             }
         }
