@@ -5,10 +5,20 @@
 
 import { check, expect, skip } from "./report.mjs";
 
-export async function callsWork(label, client, { ping, resultSchemaFirst }) {
+export async function callsWork(label, client, user, { handshake, resultSchemaFirst }) {
   let tools = [];
 
-  if (ping) {
+  // The 1.x line takes a result schema between the parameters and the options.
+  function callWith(abort, params) {
+    const options = { signal: abort.signal };
+    const call = resultSchemaFirst
+      ? client.callTool(params, undefined, options)
+      : client.callTool(params, options);
+    return call.then(() => "answered", () => "cancelled");
+  }
+
+  // 2026-07-28 has no ping.
+  if (handshake) {
     await check(`${label}: ping`, () => client.ping());
   }
   await check(`${label}: tools/list`, async () => {
@@ -32,32 +42,47 @@ export async function callsWork(label, client, { ping, resultSchemaFirst }) {
   });
   await check(`${label}: a cancelled call leaves the connection usable`, async () => {
     const abort = new AbortController();
-    const params = { name: "echo", arguments: { text: "never mind" } };
-    const options = { signal: abort.signal };
-    // The 1.x line takes a result schema between the parameters and the options.
-    const call = resultSchemaFirst
-      ? client.callTool(params, undefined, options)
-      : client.callTool(params, options);
+    const call = callWith(abort, { name: "echo", arguments: { text: "never mind" } });
     abort.abort("the user changed their mind");
-    const outcome = await call.then(() => "answered", () => "cancelled");
+    const outcome = await call;
     expect(outcome, "cancelled", "outcome");
     await echoes(client, "still here");
   });
-  if (tools.includes("ask")) {
-    await check(`${label}: a tool that asks the user gets the answer`, async () => {
-      const result = await client.callTool({ name: "ask", arguments: {} });
-      expect(result.isError ?? false, false, "isError");
-    });
-  } else {
-    skip(`${label}: a tool that asks the user gets the answer`, "the server lists no tool named ask");
+  if (!tools.includes("ask")) {
+    skip(`${label}: a tool that asks the user`, "the server lists no tool named ask");
+    return;
   }
+  await check(`${label}: a tool that asks the user gets the answer`, async () => {
+    const result = await client.callTool({ name: "ask", arguments: {} });
+    expect(result.isError ?? false, false, "isError");
+    expect(user.asked, 1, "times asked");
+  });
+  // In the stateless era nothing is in flight while the user thinks.
+  if (!handshake) return;
+  await check(`${label}: a call cancelled while the user thinks leaves the connection usable`, async () => {
+    const abort = new AbortController();
+    user.thinks = () => abort.abort("the user walked away");
+    const outcome = await callWith(abort, { name: "ask", arguments: {} });
+    expect(outcome, "cancelled", "outcome");
+    await echoes(client, "still here");
+  });
 }
 
-/** Accepts any form, with a plausible value in every field. */
-export function answerForm(request) {
-  const fields = Object.entries(request.params.requestedSchema?.properties ?? {});
-  const content = Object.fromEntries(fields.map(([name, schema]) => [name, plausible(schema)]));
-  return { action: "accept", content };
+/** Whoever sits in front of a client: accepts any form, unless `thinks` is set; then never answers. */
+export class User {
+  asked = 0;
+  thinks = undefined;
+
+  answer(request) {
+    this.asked += 1;
+    if (this.thinks) {
+      setTimeout(this.thinks);
+      return new Promise(() => {});
+    }
+    const fields = Object.entries(request.params.requestedSchema?.properties ?? {});
+    const content = Object.fromEntries(fields.map(([name, schema]) => [name, plausible(schema)]));
+    return { action: "accept", content };
+  }
 }
 
 async function echoes(client, text) {

@@ -2,7 +2,7 @@
 //
 // It answers both eras on stdio; `--legacy` keeps to the handshake era.
 
-import { McpServer } from "@modelcontextprotocol/server";
+import { McpServer, acceptedContent, inputRequired } from "@modelcontextprotocol/server";
 import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
 import * as z from "zod";
 
@@ -13,6 +13,14 @@ function build() {
     { description: "Answers with the same text.", inputSchema: z.object({ text: z.string() }) },
     async ({ text }) => ({ content: [{ type: "text", text }] }),
   );
+  server.registerTool("ask", { description: "Asks for a name and greets." }, async (context) => {
+    const answer = acceptedContent(context.mcpReq.inputResponses, "who");
+    if (answer) return { content: [{ type: "text", text: `Hello, ${answer.name}` }] };
+    const requestedSchema = { type: "object", properties: { name: { type: "string" } }, required: ["name"] };
+    return inputRequired({
+      inputRequests: { who: inputRequired.elicit({ message: "Who is there?", requestedSchema }) },
+    });
+  });
   return server;
 }
 

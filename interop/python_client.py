@@ -20,6 +20,7 @@ except ImportError:
 
 DEADLINE_SECONDS = 20
 failed = False
+questions: list[str] = []
 
 
 async def main(command: list[str]) -> None:
@@ -64,8 +65,10 @@ async def talk(label: str, connection, revision: str, ping: bool) -> None:
                             group.start_soon(echoes, client, f"call {index}")
 
                 async def asks() -> None:
+                    before = len(questions)
                     result = await client.call_tool("ask", {})
                     expect(is_error(result), False, "is_error")
+                    expect(len(questions) - before, 1, "times asked")
 
                 await check(f"{label}: open", opens)
                 if ping:
@@ -107,6 +110,7 @@ async def open_client(parameters, mode: str):
 
 async def answer_form(_context, params) -> types.ElicitResult:
     """Accepts any form, with a plausible value in every field."""
+    questions.append(params.message)
     schema = getattr(params, "requested_schema", None) or getattr(params, "requestedSchema", None) or {}
     content = {name: plausible(field) for name, field in schema.get("properties", {}).items()}
     return types.ElicitResult(action="accept", content=content)
