@@ -62,22 +62,20 @@ pub(crate) fn run(workspace: &Workspace, steps: &[&Step]) -> Report {
 }
 
 fn format(workspace: &Workspace) -> Outcome {
-    let mut command = workspace.cargo();
-    command.args(["fmt", "--all", "--check"]);
-    succeeds(&mut command, "cargo fmt").into()
+    for_each_manifest(workspace, |manifest| {
+        let mut command = workspace.cargo();
+        command.args(["fmt", "--all", "--check", "--manifest-path", manifest]);
+        succeeds(&mut command, "cargo fmt")
+    })
 }
 
 fn clippy(workspace: &Workspace) -> Outcome {
-    let mut command = workspace.cargo();
-    command.args([
-        "clippy",
-        "--workspace",
-        "--all-targets",
-        "--",
-        "-D",
-        "warnings",
-    ]);
-    succeeds(&mut command, "cargo clippy").into()
+    for_each_manifest(workspace, |manifest| {
+        let mut command = workspace.cargo();
+        command.args(["clippy", "--workspace", "--all-targets"]);
+        command.args(["--manifest-path", manifest, "--", "-D", "warnings"]);
+        succeeds(&mut command, "cargo clippy")
+    })
 }
 
 fn tests(workspace: &Workspace) -> Outcome {
@@ -180,6 +178,14 @@ fn fuzz_nightly(workspace: &Workspace) -> Outcome {
     ]);
     command.env("CARGO_TARGET_DIR", workspace.target.join("fuzz-nightly"));
     succeeds(&mut command, "cargo build of the fuzz targets").into()
+}
+
+/// The fuzz targets are a workspace of their own, so that nobody else pays for what they need.
+fn for_each_manifest(workspace: &Workspace, body: impl Fn(&str) -> Result<(), String>) -> Outcome {
+    let mut manifests = ["Cargo.toml", FUZZ_MANIFEST]
+        .into_iter()
+        .filter(|name| workspace.root.join(name).is_file());
+    manifests.try_for_each(body).into()
 }
 
 fn succeeds(command: &mut Command, name: &str) -> Result<(), String> {

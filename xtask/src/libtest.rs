@@ -1,7 +1,7 @@
 //! Reads the counts out of what `cargo test` prints.
 //!
-//! Only the line that ends each test program is read; the names of failed tests are on the
-//! screen already.
+//! The line that ends each test program is what counts. The names of failed and ignored tests
+//! are read as well, for the summary, and given up if they do not add up.
 
 use crate::report::{Outcome, Skip};
 
@@ -9,28 +9,43 @@ use crate::report::{Outcome, Skip};
 /// wording of the test harness cannot pass for zero tests.
 pub(crate) fn count(lines: &[String]) -> Outcome {
     let mut outcome = Outcome::default();
+    let (mut failed, mut ignored) = (0, 0);
     for line in lines {
         let Some(text) = line.strip_prefix("test result: ") else {
             continue;
         };
-        let (Some(passed), Some(failed), Some(ignored)) = (
-            number_before(text, "passed"),
-            number_before(text, "failed"),
-            number_before(text, "ignored"),
-        ) else {
+        let numbers = ["passed", "failed", "ignored"].map(|word| number_before(text, word));
+        if let [Some(good), Some(bad), Some(left_out)] = numbers {
+            outcome.passed += good;
+            failed += bad;
+            ignored += left_out;
+        } else {
             outcome.failures.push(format!("unreadable line: {line}"));
-            continue;
-        };
-        outcome.passed += passed;
-        outcome
-            .failures
-            .extend((0..failed).map(|_| "a test, see above".to_owned()));
-        outcome.skips.extend((0..ignored).map(|_| Skip {
-            reason: "a test marked `ignore`, see above".to_owned(),
-            permitted: false,
-        }));
+        }
     }
+    outcome.failures.extend(names(lines, "FAILED", failed));
+    let ignored = names(lines, "ignored", ignored).into_iter();
+    outcome.skips.extend(ignored.map(|name| Skip {
+        reason: format!("{name}: marked `ignore`"),
+        permitted: false,
+    }));
     outcome
+}
+
+/// The tests that ended with this word; there must be so many.
+fn names(lines: &[String], word: &str, count: usize) -> Vec<String> {
+    let named = lines.iter().filter_map(|line| {
+        let (name, ending) = line.strip_prefix("test ")?.rsplit_once(" ... ")?;
+        // An ignored test may say why, after a comma.
+        let ending = ending.split(',').next()?;
+        (ending == word).then(|| format!("test {name}"))
+    });
+    let named: Vec<String> = named.collect();
+    if named.len() == count {
+        named
+    } else {
+        vec!["a test, see above".to_owned(); count]
+    }
 }
 
 /// `12` for `passed` in `ok. 12 passed; 0 failed`.
@@ -57,6 +72,22 @@ mod tests {
         check(&["running 13 tests", GOOD], 12, 0, 1);
         check(&[GOOD, "", BAD], 15, 2, 1);
         check(&["test a ... ok"], 0, 0, 0);
+    }
+
+    #[test]
+    fn a_failed_test_is_named() {
+        let lines = [
+            "test framing::a_long_line ... FAILED",
+            "test framing::a_slow_one ... ignored, takes an hour",
+            "test result: FAILED. 0 passed; 1 failed; 1 ignored; 0 measured",
+        ];
+        let outcome = count(&lines.map(str::to_owned));
+        assert_eq!(outcome.failures, ["test framing::a_long_line"]);
+        assert!(
+            outcome.skips[0]
+                .reason
+                .starts_with("test framing::a_slow_one")
+        );
     }
 
     #[test]
