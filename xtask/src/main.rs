@@ -1,2 +1,69 @@
-//! The workspace commands.
-fn main() {}
+//! The workspace's own commands: `cargo xtask check`, `interop`, `bench`.
+//!
+//! This file reads the command line and turns the outcome into an exit code.
+//! What a command does is in the file of its name; only `report.rs` prints.
+
+mod bench;
+mod budget;
+mod check;
+mod interop;
+mod libtest;
+mod process;
+mod report;
+mod skips;
+mod tools;
+mod workspace;
+
+use std::env;
+use std::process::ExitCode;
+
+use report::Report;
+use workspace::Workspace;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    if matches!(words.as_slice(), [] | ["help" | "--help" | "-h", ..]) {
+        report::line(HELP);
+        return ExitCode::SUCCESS;
+    }
+    let workspace = match Workspace::find() {
+        Ok(workspace) => workspace,
+        Err(reason) => return refuse(&reason),
+    };
+    let report = match words.as_slice() {
+        ["check", names @ ..] => match check::select(names) {
+            Ok(steps) => check::run(&workspace, &steps),
+            Err(reason) => return refuse(&reason),
+        },
+        ["interop"] => single("interop", || interop::run(&workspace)),
+        ["bench"] => single("bench", || bench::run(&workspace)),
+        _ => return refuse(&format!("unknown command: {}", words.join(" "))),
+    };
+    if report.finish() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
+}
+
+/// A command that is one step, reported like a check of one step.
+fn single(name: &'static str, body: impl FnOnce() -> report::Outcome) -> Report {
+    let mut report = Report::default();
+    report.step(name, body);
+    report
+}
+
+fn refuse(reason: &str) -> ExitCode {
+    report::line(&format!("error: {reason}"));
+    report::line(HELP);
+    ExitCode::from(2)
+}
+
+const HELP: &str = "\
+cargo xtask <command>
+
+  check            everything a change must pass; the last line counts it
+  check <step> …   only these steps; an unknown name lists them
+  interop          our examples against foreign clients and servers
+  bench            instruction counts of the core";

@@ -1,0 +1,219 @@
+//! Runs another program: shows what it prints as it comes, and keeps it for reading.
+//!
+//! A foreign program gets a time limit and a process group of its own, so that nothing it
+//! started outlives it. Programs of the toolchain run as long as they need, and in our
+//! group, so that an interrupt from the terminal reaches them.
+
+use std::io::{BufRead as _, BufReader, Read};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::report;
+
+/// What a program left behind.
+#[derive(Debug)]
+pub(crate) struct Finished {
+    pub(crate) succeeded: bool,
+    /// How it ended, in words.
+    pub(crate) ending: String,
+    /// Every line of stdout.
+    pub(crate) stdout: Vec<String>,
+}
+
+impl Finished {
+    /// `Err` with how the program ended, unless it ended well.
+    pub(crate) fn check(&self, name: &str) -> Result<(), String> {
+        if self.succeeded {
+            Ok(())
+        } else {
+            Err(format!("{name} {}", self.ending))
+        }
+    }
+}
+
+/// Whether stdout is shown while it is read. Stderr always is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Show {
+    All,
+    OnlyErrors,
+}
+
+/// Runs a program of the toolchain to its end.
+pub(crate) fn run(command: &mut Command, show: Show) -> Result<Finished, String> {
+    let name = describe(command);
+    let mut child = spawn(command)?;
+    let lines = read(&mut child, show);
+    let stdout = lines.iter().collect();
+    let status = child
+        .wait()
+        .map_err(|error| format!("{name} could not be awaited: {error}"))?;
+    Ok(finished(status, stdout))
+}
+
+/// Runs a foreign program; at the limit it and everything it started is killed.
+pub(crate) fn run_bounded(
+    command: &mut Command,
+    show: Show,
+    limit: Duration,
+) -> Result<Finished, String> {
+    own_group(command);
+    let mut child = spawn(command)?;
+    let lines = read(&mut child, show);
+    let ends = Instant::now() + limit;
+    let status = loop {
+        match child.try_wait() {
+            Ok(Some(status)) => break Some(status),
+            Ok(None) if Instant::now() < ends => thread::sleep(POLL),
+            Ok(None) | Err(_) => break None,
+        }
+    };
+    kill_group(&mut child);
+    // The group is gone, so the pipes end by themselves; the grace is for one that left its group.
+    let mut stdout = Vec::new();
+    while let Ok(line) = lines.recv_timeout(GRACE) {
+        stdout.push(line);
+    }
+    Ok(match status {
+        Some(status) => finished(status, stdout),
+        None => Finished {
+            succeeded: false,
+            ending: format!("did not end within {} s", limit.as_secs()),
+            stdout,
+        },
+    })
+}
+
+fn spawn(command: &mut Command) -> Result<Child, String> {
+    let name = describe(command);
+    report::line(&format!("$ {name}"));
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|error| format!("{name} could not be started: {error}"))
+}
+
+/// Reads both pipes to their end on threads of their own; the receiver gets stdout.
+fn read(child: &mut Child, show: Show) -> Receiver<String> {
+    let (sender, receiver) = mpsc::channel();
+    if let Some(stderr) = child.stderr.take() {
+        thread::spawn(move || each_line(stderr, |line| report::line(&line)));
+    }
+    if let Some(stdout) = child.stdout.take() {
+        thread::spawn(move || {
+            each_line(stdout, |line| {
+                if show == Show::All {
+                    report::line(&line);
+                }
+                // The receiver is gone only after a time limit, when nobody reads on.
+                let _ = sender.send(line);
+            });
+        });
+    }
+    receiver
+}
+
+fn each_line(pipe: impl Read, mut take: impl FnMut(String)) {
+    let mut pipe = BufReader::new(pipe);
+    let mut bytes = Vec::new();
+    while let Ok(1..) = pipe.read_until(b'\n', &mut bytes) {
+        let line = String::from_utf8_lossy(&bytes);
+        take(line.trim_end_matches(['\n', '\r']).to_owned());
+        bytes.clear();
+    }
+}
+
+fn finished(status: ExitStatus, stdout: Vec<String>) -> Finished {
+    Finished {
+        succeeded: status.success(),
+        ending: format!("ended with {status}"),
+        stdout,
+    }
+}
+
+fn describe(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
+    words.join(" ")
+}
+
+#[cfg(unix)]
+fn own_group(command: &mut Command) {
+    use std::os::unix::process::CommandExt as _;
+
+    command.process_group(0);
+}
+
+#[cfg(not(unix))]
+fn own_group(_command: &mut Command) {}
+
+/// Kills what is left of the child's group. The standard library can only signal one process.
+fn kill_group(child: &mut Child) {
+    if cfg!(unix) {
+        let group = format!("-{}", child.id());
+        // It fails when the group is empty already, which is the usual case.
+        let _ = Command::new("kill")
+            .args(["-KILL", "--", &group])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status();
+    }
+    // Both fail only for a child that has ended.
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+/// How often a bounded program is asked whether it has ended.
+const POLL: Duration = Duration::from_millis(20);
+/// How long we wait for the last lines of a program that has been killed.
+const GRACE: Duration = Duration::from_secs(2);
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        command
+    }
+
+    #[test]
+    fn stdout_is_kept_line_by_line() {
+        let done = run(&mut shell("echo one; echo two; echo three >&2"), Show::All).unwrap();
+        assert!(done.succeeded);
+        assert_eq!(done.stdout, ["one", "two"]);
+    }
+
+    #[test]
+    fn a_bad_exit_code_is_told() {
+        let done = run(&mut shell("exit 3"), Show::All).unwrap();
+        let error = done.check("sh").unwrap_err();
+        assert!(error.contains('3'), "{error}");
+    }
+
+    #[test]
+    fn a_program_past_its_limit_is_killed_with_its_children() {
+        let started = Instant::now();
+        let script = "echo before; sleep 60 & sleep 60; wait";
+        let done = run_bounded(&mut shell(script), Show::All, Duration::from_millis(200)).unwrap();
+        assert!(!done.succeeded);
+        assert_eq!(done.stdout, ["before"]);
+        // The pipe of a child left alive would have kept us for the whole grace.
+        assert!(started.elapsed() < GRACE, "{:?}", started.elapsed());
+    }
+
+    #[test]
+    fn a_child_left_behind_does_not_keep_us_waiting() {
+        let started = Instant::now();
+        let script = "sleep 60 & echo done";
+        let done = run_bounded(&mut shell(script), Show::All, Duration::from_secs(30)).unwrap();
+        assert!(done.succeeded);
+        assert_eq!(done.stdout, ["done"]);
+        assert!(started.elapsed() < GRACE, "{:?}", started.elapsed());
+    }
+}
