@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use switchboard_protocol::method::Sender;
-use switchboard_protocol::types::meta::key;
+use switchboard_protocol::types::meta_key as key;
 use switchboard_protocol::types::*;
 use switchboard_protocol::{RawJson, Revision};
 
