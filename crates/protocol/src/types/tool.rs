@@ -68,6 +68,11 @@ impl Tool {
         self.title.as_deref().or(annotated).unwrap_or(&self.name)
     }
 
+    /// What it says of its behaviour; if it is silent, the worst.
+    pub fn hints(&self) -> ToolAnnotations {
+        self.annotations.clone().unwrap_or_default()
+    }
+
     /// May, must or must not a call run as a task of 2025-11-25?
     pub fn task_support(&self) -> TaskSupport {
         self.execution
@@ -184,7 +189,7 @@ mod tests {
 
     #[test]
     fn a_silent_tool_is_taken_for_the_worst() {
-        let silent = ToolAnnotations::default();
+        let silent = tool(r#"{"name":"n","inputSchema":{}}"#).hints();
         assert!(!silent.is_read_only());
         assert!(silent.is_destructive());
         assert!(!silent.is_idempotent());

@@ -855,17 +855,7 @@ fn utilities(t: &mut Table) {
     progress.message = t.from(V2025_03_26, "half".into());
     progress.meta = t.notification_meta();
     t.notification::<ProgressNotification>("ProgressNotification", &progress);
-    for level in [
-        "debug",
-        "info",
-        "notice",
-        "warning",
-        "error",
-        "critical",
-        "alert",
-        "emergency",
-    ] {
-        let level: LoggingLevel = serde_json::from_value(json!(level)).unwrap();
+    for level in LoggingLevel::ALL {
         t.add("LoggingLevel", &level);
     }
     let mut message =
