@@ -48,17 +48,19 @@ pub mod header {
     pub const PARAMETER_PREFIX: &str = "mcp-param-";
 }
 
-/// The error codes that HTTP has a status for.
+/// The error codes that HTTP has a status for, as numbers to match on.
 mod code {
-    pub(super) const PARSE_ERROR: i64 = -32700;
-    pub(super) const INVALID_REQUEST: i64 = -32600;
-    pub(super) const METHOD_NOT_FOUND: i64 = -32601;
-    pub(super) const INVALID_PARAMS: i64 = -32602;
+    use crate::jsonrpc::ErrorCode;
+
+    pub(super) const PARSE_ERROR: i64 = ErrorCode::PARSE_ERROR.0;
+    pub(super) const INVALID_REQUEST: i64 = ErrorCode::INVALID_REQUEST.0;
+    pub(super) const METHOD_NOT_FOUND: i64 = ErrorCode::METHOD_NOT_FOUND.0;
+    pub(super) const INVALID_PARAMS: i64 = ErrorCode::INVALID_PARAMS.0;
     #[cfg(test)]
-    pub(super) const INTERNAL_ERROR: i64 = -32603;
-    pub(super) const HEADER_MISMATCH: i64 = -32020;
-    pub(super) const MISSING_CAPABILITY: i64 = -32021;
-    pub(super) const UNSUPPORTED_VERSION: i64 = -32022;
+    pub(super) const INTERNAL_ERROR: i64 = ErrorCode::INTERNAL_ERROR.0;
+    pub(super) const HEADER_MISMATCH: i64 = ErrorCode::HEADER_MISMATCH.0;
+    pub(super) const MISSING_CAPABILITY: i64 = ErrorCode::MISSING_CLIENT_CAPABILITY.0;
+    pub(super) const UNSUPPORTED_VERSION: i64 = ErrorCode::UNSUPPORTED_VERSION.0;
 }
 
 /// The beginning of a peer's text, for a message: the rest could be megabytes.

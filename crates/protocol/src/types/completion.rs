@@ -8,7 +8,6 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Number;
 
-use crate::RawJson;
 use crate::method::Method;
 use crate::types::tagged;
 use crate::types::{Extra, Meta, Request, ResultType};
@@ -90,7 +89,7 @@ impl Serialize for CompletionReference {
 
 impl<'de> Deserialize<'de> for CompletionReference {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let raw = RawJson::deserialize(deserializer)?;
+        let raw = tagged::object(deserializer)?;
         match &*tagged::kind(&raw)? {
             "ref/prompt" => tagged::decode(&raw).map(Self::Prompt),
             "ref/resource" => tagged::decode(&raw).map(Self::ResourceTemplate),

@@ -82,7 +82,7 @@ impl Serialize for ContentBlock {
 
 impl<'de> Deserialize<'de> for ContentBlock {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let raw = RawJson::deserialize(deserializer)?;
+        let raw = tagged::object(deserializer)?;
         Ok(match &*tagged::kind(&raw)? {
             "text" => Self::Text(tagged::decode(&raw)?),
             "image" => Self::Image(tagged::decode(&raw)?),
@@ -336,6 +336,7 @@ mod tests {
             r#"{"text":"x"}"#,
             r#"{"type":1}"#,
             "[]",
+            r#"["hologram"]"#,
             "\"x\"",
         ] {
             assert!(serde_json::from_str::<ContentBlock>(bad).is_err(), "{bad}");

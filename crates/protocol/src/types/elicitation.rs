@@ -76,7 +76,7 @@ impl<'de> Deserialize<'de> for ElicitRequestParams {
         struct Head {
             mode: Option<String>,
         }
-        let raw = RawJson::deserialize(deserializer)?;
+        let raw = tagged::object(deserializer)?;
         let head: Head = raw.decode().map_err(D::Error::custom)?;
         match head.mode.as_deref() {
             None | Some("form") => tagged::decode(&raw).map(Self::Form),

@@ -1,7 +1,8 @@
 //! The schema of a form, read as its fields.
 //!
 //! The text of the schema is what counts on the wire; this is for those who
-//! draw a form or write one.
+//! draw a form or write one. The kinds of fields are in `elicitation_primitive`
+//! and `elicitation_choice`.
 //!
 //! Specification: client/elicitation (requested schema).
 
@@ -11,11 +12,13 @@ use std::marker::PhantomData;
 use serde::de::{Error, IgnoredAny, MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::Number;
 
-use crate::RawJson;
-use crate::types::Extra;
 use crate::types::tagged;
+use crate::types::{
+    BooleanSchema, EnumOption, Extra, LegacyTitledEnumSchema, NumberSchema, StringSchema,
+    TitledMultiSelectEnumSchema, TitledSingleSelectEnumSchema, UntitledMultiSelectEnumSchema,
+    UntitledSingleSelectEnumSchema,
+};
 
 /// A flat object of primitive fields.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -146,7 +149,7 @@ impl<'de> Deserialize<'de> for PrimitiveSchemaDefinition {
         struct Items {
             any_of: Option<IgnoredAny>,
         }
-        let raw = RawJson::deserialize(deserializer)?;
+        let raw = tagged::object(deserializer)?;
         let head: Head = raw.decode().map_err(D::Error::custom)?;
         let titled_items = head.items.is_some_and(|items| items.any_of.is_some());
         match &*tagged::kind(&raw)? {
@@ -166,392 +169,11 @@ impl<'de> Deserialize<'de> for PrimitiveSchemaDefinition {
     }
 }
 
-/// Free text.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct StringSchema {
-    #[serde(rename = "type")]
-    kind: StringKind,
-    /// Its name for people.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub title: Option<String>,
-    /// What it is for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub description: Option<String>,
-    /// How short it may be.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub min_length: Option<Number>,
-    /// How long it may be.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max_length: Option<Number>,
-    /// What the text is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub format: Option<StringFormat>,
-    /// What it is if the user changes nothing (since 2025-11-25).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub default: Option<String>,
-    /// Members that this crate does not know.
-    #[serde(flatten)]
-    pub extra: Extra,
-}
-
-/// What a text is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum StringFormat {
-    /// An e-mail address.
-    Email,
-    /// A URI.
-    Uri,
-    /// A date.
-    Date,
-    /// A date with a time.
-    DateTime,
-    /// A word that this crate does not know.
-    #[serde(untagged)]
-    Other(String),
-}
-
-/// A number.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct NumberSchema {
-    /// Whether fractions are allowed.
-    #[serde(rename = "type")]
-    pub kind: NumberKind,
-    /// Its name for people.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub title: Option<String>,
-    /// What it is for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub description: Option<String>,
-    /// How small it may be.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub minimum: Option<Number>,
-    /// How large it may be.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub maximum: Option<Number>,
-    /// What it is if the user changes nothing (since 2025-11-25).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub default: Option<Number>,
-    /// Members that this crate does not know.
-    #[serde(flatten)]
-    pub extra: Extra,
-}
-
-/// Whether a number may have a fraction.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum NumberKind {
-    /// It may.
-    #[default]
-    Number,
-    /// It may not.
-    Integer,
-}
-
-/// Yes or no.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct BooleanSchema {
-    #[serde(rename = "type")]
-    kind: BooleanKind,
-    /// Its name for people.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub title: Option<String>,
-    /// What it is for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub description: Option<String>,
-    /// What it is if the user changes nothing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub default: Option<bool>,
-    /// Members that this crate does not know.
-    #[serde(flatten)]
-    pub extra: Extra,
-}
-
-/// One of several values.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct UntitledSingleSelectEnumSchema {
-    #[serde(rename = "type")]
-    kind: StringKind,
-    /// Its name for people.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub title: Option<String>,
-    /// What it is for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub description: Option<String>,
-    /// The values.
-    #[serde(rename = "enum")]
-    pub values: Vec<String>,
-    /// What it is if the user changes nothing (since 2025-11-25).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub default: Option<String>,
-    /// Members that this crate does not know.
-    #[serde(flatten)]
-    pub extra: Extra,
-}
-
-impl UntitledSingleSelectEnumSchema {
-    /// One of these values.
-    pub fn new(values: Vec<String>) -> Self {
-        Self {
-            kind: StringKind::default(),
-            title: None,
-            description: None,
-            values,
-            default: None,
-            extra: Extra::default(),
-        }
-    }
-}
-
-/// One of several values that have titles (since 2025-11-25).
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct TitledSingleSelectEnumSchema {
-    #[serde(rename = "type")]
-    kind: StringKind,
-    /// Its name for people.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub title: Option<String>,
-    /// What it is for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub description: Option<String>,
-    /// The values.
-    #[serde(rename = "oneOf")]
-    pub options: Vec<EnumOption>,
-    /// What it is if the user changes nothing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub default: Option<String>,
-    /// Members that this crate does not know.
-    #[serde(flatten)]
-    pub extra: Extra,
-}
-
-impl TitledSingleSelectEnumSchema {
-    /// One of these values.
-    pub fn new(options: Vec<EnumOption>) -> Self {
-        Self {
-            kind: StringKind::default(),
-            title: None,
-            description: None,
-            options,
-            default: None,
-            extra: Extra::default(),
-        }
-    }
-}
-
-/// Some of several values (since 2025-11-25).
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct UntitledMultiSelectEnumSchema {
-    #[serde(rename = "type")]
-    kind: ArrayKind,
-    /// Its name for people.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub title: Option<String>,
-    /// What it is for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub description: Option<String>,
-    /// How few may be chosen.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub min_items: Option<Number>,
-    /// How many may be chosen.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max_items: Option<Number>,
-    /// The values.
-    pub items: UntitledItems,
-    /// What is chosen if the user changes nothing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub default: Option<Vec<String>>,
-    /// Members that this crate does not know.
-    #[serde(flatten)]
-    pub extra: Extra,
-}
-
-impl UntitledMultiSelectEnumSchema {
-    /// Some of these values.
-    pub fn new(values: Vec<String>) -> Self {
-        Self {
-            items: UntitledItems {
-                values,
-                ..UntitledItems::default()
-            },
-            ..Self::default()
-        }
-    }
-}
-
-/// Some of several values that have titles (since 2025-11-25).
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct TitledMultiSelectEnumSchema {
-    #[serde(rename = "type")]
-    kind: ArrayKind,
-    /// Its name for people.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub title: Option<String>,
-    /// What it is for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub description: Option<String>,
-    /// How few may be chosen.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub min_items: Option<Number>,
-    /// How many may be chosen.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max_items: Option<Number>,
-    /// The values.
-    pub items: TitledItems,
-    /// What is chosen if the user changes nothing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub default: Option<Vec<String>>,
-    /// Members that this crate does not know.
-    #[serde(flatten)]
-    pub extra: Extra,
-}
-
-impl TitledMultiSelectEnumSchema {
-    /// Some of these values.
-    pub fn new(options: Vec<EnumOption>) -> Self {
-        Self {
-            items: TitledItems {
-                options,
-                extra: Extra::default(),
-            },
-            ..Self::default()
-        }
-    }
-}
-
-/// One of several values, with titles beside them, as written before 2025-11-25.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct LegacyTitledEnumSchema {
-    #[serde(rename = "type")]
-    kind: StringKind,
-    /// Its name for people.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub title: Option<String>,
-    /// What it is for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub description: Option<String>,
-    /// The values.
-    #[serde(rename = "enum")]
-    pub values: Vec<String>,
-    /// Their titles, in the same order.
-    #[serde(rename = "enumNames", default, skip_serializing_if = "Option::is_none")]
-    pub titles: Option<Vec<String>>,
-    /// What it is if the user changes nothing (since 2025-11-25).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub default: Option<String>,
-    /// Members that this crate does not know.
-    #[serde(flatten)]
-    pub extra: Extra,
-}
-
-impl LegacyTitledEnumSchema {
-    /// One of these values, shown under these titles.
-    pub fn new(values: Vec<String>, titles: Vec<String>) -> Self {
-        Self {
-            values,
-            titles: Some(titles),
-            ..Self::default()
-        }
-    }
-}
-
-/// The values of a choice of several.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct UntitledItems {
-    #[serde(rename = "type")]
-    kind: StringKind,
-    /// The values.
-    #[serde(rename = "enum")]
-    pub values: Vec<String>,
-    /// Members that this crate does not know.
-    #[serde(flatten)]
-    pub extra: Extra,
-}
-
-/// The values of a choice of several, with titles.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct TitledItems {
-    /// The values.
-    #[serde(rename = "anyOf")]
-    pub options: Vec<EnumOption>,
-    /// Members that this crate does not know.
-    #[serde(flatten)]
-    pub extra: Extra,
-}
-
-/// A value and its title.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct EnumOption {
-    /// The value.
-    #[serde(rename = "const")]
-    pub value: String,
-    /// Its name for people.
-    pub title: String,
-    /// Members that this crate does not know.
-    #[serde(flatten)]
-    pub extra: Extra,
-}
-
-impl EnumOption {
-    /// A value under a title.
-    pub fn new(value: impl Into<String>, title: impl Into<String>) -> Self {
-        Self {
-            value: value.into(),
-            title: title.into(),
-            extra: Extra::default(),
-        }
-    }
-}
-
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 enum ObjectKind {
     #[default]
     #[serde(rename = "object")]
     Object,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-enum StringKind {
-    #[default]
-    #[serde(rename = "string")]
-    String,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-enum BooleanKind {
-    #[default]
-    #[serde(rename = "boolean")]
-    Boolean,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-enum ArrayKind {
-    #[default]
-    #[serde(rename = "array")]
-    Array,
 }
 
 /// An object whose members keep their order: a form is shown as it was written.
@@ -597,6 +219,7 @@ mod ordered {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::types::NumberKind;
 
     fn read(text: &str) -> ElicitSchema {
         serde_json::from_str(text).unwrap()

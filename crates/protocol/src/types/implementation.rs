@@ -86,6 +86,12 @@ impl Icon {
             extra: Extra::default(),
         }
     }
+
+    /// May the image be fetched at all? Only `https:` and `data:` URIs may.
+    pub fn has_allowed_source(&self) -> bool {
+        let scheme = self.src.split_once(':').map(|(scheme, _)| scheme);
+        scheme.is_some_and(|s| s.eq_ignore_ascii_case("https") || s.eq_ignore_ascii_case("data"))
+    }
 }
 
 /// The background that an icon is made for.
@@ -100,4 +106,42 @@ pub enum IconTheme {
     /// A word that this crate does not know.
     #[serde(untagged)]
     Other(String),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn icons_come_from_https_and_data_only() {
+        for good in ["https://a/b.png", "data:image/png;base64,AA==", "HTTPS://a"] {
+            assert!(Icon::new(good).has_allowed_source(), "{good}");
+        }
+        for bad in [
+            "http://a",
+            "javascript:x",
+            "file:///a",
+            "a.png",
+            "",
+            " https://a",
+        ] {
+            assert!(!Icon::new(bad).has_allowed_source(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn the_name_to_show_is_title_then_name() {
+        let mut server = Implementation::new("n", "1");
+        assert_eq!(server.display_name(), "n");
+        server.title = Some("t".to_owned());
+        assert_eq!(server.display_name(), "t");
+    }
+
+    #[test]
+    fn an_unknown_theme_is_kept() {
+        let text = r#"{"src":"s","theme":"sepia"}"#;
+        let icon: Icon = serde_json::from_str(text).unwrap();
+        assert_eq!(icon.theme, Some(IconTheme::Other("sepia".into())));
+        assert_eq!(serde_json::to_string(&icon).unwrap(), text);
+    }
 }

@@ -4,6 +4,8 @@
 //!
 //! Specification: server/utilities/logging.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use crate::RawJson;
@@ -110,15 +112,56 @@ pub enum LoggingLevel {
     Emergency,
 }
 
+impl LoggingLevel {
+    /// All levels, the least severe first.
+    pub const ALL: [Self; 8] = [
+        Self::Debug,
+        Self::Info,
+        Self::Notice,
+        Self::Warning,
+        Self::Error,
+        Self::Critical,
+        Self::Alert,
+        Self::Emergency,
+    ];
+
+    /// The word on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Debug => "debug",
+            Self::Info => "info",
+            Self::Notice => "notice",
+            Self::Warning => "warning",
+            Self::Error => "error",
+            Self::Critical => "critical",
+            Self::Alert => "alert",
+            Self::Emergency => "emergency",
+        }
+    }
+}
+
+impl fmt::Display for LoggingLevel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn levels_are_ordered_by_severity() {
-        assert!(LoggingLevel::Debug < LoggingLevel::Info);
+        assert!(LoggingLevel::ALL.is_sorted());
         assert!(LoggingLevel::Warning < LoggingLevel::Error);
-        assert!(LoggingLevel::Alert < LoggingLevel::Emergency);
+    }
+
+    #[test]
+    fn the_word_of_a_level_is_the_one_that_is_written() {
+        for level in LoggingLevel::ALL {
+            let written = serde_json::to_string(&level).unwrap();
+            assert_eq!(written, format!("\"{level}\""));
+        }
     }
 
     #[test]

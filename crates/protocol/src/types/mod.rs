@@ -5,15 +5,35 @@
 //! content that are not known. Optional members that a revision lacks are
 //! simply absent; what a newer value becomes for an older peer is in `revision`.
 //!
+//! Structs are built by their constructor, which takes what is required; what is
+//! optional is set on public fields.
+//!
+//! ```
+//! use switchboard_protocol::RawJson;
+//! use switchboard_protocol::types::{CallToolResult, ContentBlock, Tool};
+//!
+//! let mut tool = Tool::new("weather", RawJson::parse(r#"{"type":"object"}"#)?);
+//! tool.title = Some("Weather".to_owned());
+//! assert_eq!(tool.display_name(), "Weather");
+//!
+//! let result: CallToolResult =
+//!     serde_json::from_str(r#"{"content":[{"type":"text","text":"sunny"},{"type":"new"}]}"#)?;
+//! assert_eq!(result.content[0].as_text(), Some("sunny"));
+//! assert!(matches!(result.content[1], ContentBlock::Unknown(_)));
+//! # Ok::<(), serde_json::Error>(())
+//! ```
+//!
 //! Specification: the schema of each revision.
 
 mod caching;
 mod cancellation;
-mod capabilities;
+mod client_capabilities;
 mod completion;
 mod content;
 mod discover;
 mod elicitation;
+mod elicitation_choice;
+mod elicitation_primitive;
 mod elicitation_schema;
 mod error_data;
 mod extra;
@@ -21,18 +41,25 @@ mod implementation;
 mod initialize;
 mod input_required;
 mod logging;
-pub mod meta;
+mod meta;
+pub mod meta_key;
 mod params;
 mod progress;
 mod prompts;
+mod resource;
 mod resource_contents;
 mod resources;
 mod result;
 mod roots;
 mod sampling;
+mod sampling_message;
+mod server_capabilities;
 mod subscriptions;
 mod tagged;
+mod task;
 mod tasks;
+mod tasks_capability;
+mod tool;
 mod tool_use;
 mod tools;
 
@@ -43,10 +70,8 @@ use crate::method::Method;
 
 pub use caching::{CacheScope, Cacheable};
 pub use cancellation::{CancelledNotification, CancelledNotificationParams};
-pub use capabilities::{
-    ClientCapabilities, ElicitationCapability, PromptsCapability, ResourcesCapability,
-    RootsCapability, SamplingCapability, ServerCapabilities, TASKS_EXTENSION,
-    TaskRequestsCapability, TasksCapability, ToolsCapability,
+pub use client_capabilities::{
+    ClientCapabilities, ElicitationCapability, RootsCapability, SamplingCapability,
 };
 pub use completion::{
     Complete, CompleteRequestParams, CompleteResult, Completion, CompletionArgument,
@@ -61,12 +86,15 @@ pub use elicitation::{
     Elicit, ElicitAction, ElicitRequestFormParams, ElicitRequestParams, ElicitRequestUrlParams,
     ElicitResult, ElicitationCompleteNotification, ElicitationCompleteNotificationParams, FormMode,
 };
-pub use elicitation_schema::{
-    BooleanSchema, ElicitSchema, EnumOption, LegacyTitledEnumSchema, NumberKind, NumberSchema,
-    PrimitiveSchemaDefinition, StringFormat, StringSchema, TitledItems,
-    TitledMultiSelectEnumSchema, TitledSingleSelectEnumSchema, UntitledItems,
-    UntitledMultiSelectEnumSchema, UntitledSingleSelectEnumSchema,
+pub use elicitation_choice::{
+    EnumOption, LegacyTitledEnumSchema, TitledItems, TitledMultiSelectEnumSchema,
+    TitledSingleSelectEnumSchema, UntitledItems, UntitledMultiSelectEnumSchema,
+    UntitledSingleSelectEnumSchema,
 };
+pub use elicitation_primitive::{
+    BooleanSchema, NumberKind, NumberSchema, StringFormat, StringSchema,
+};
+pub use elicitation_schema::{ElicitSchema, PrimitiveSchemaDefinition};
 pub use error_data::{
     MissingRequiredClientCapabilityData, ResourceNotFoundData, UnsupportedProtocolVersionData,
     UrlElicitationRequiredData,
@@ -90,35 +118,41 @@ pub use prompts::{
     GetPrompt, GetPromptRequestParams, GetPromptResult, ListPrompts, ListPromptsResult, Prompt,
     PromptArgument, PromptListChangedNotification, PromptMessage,
 };
+pub use resource::{Resource, ResourceTemplate};
 pub use resource_contents::{BlobResourceContents, ResourceContents, TextResourceContents};
 pub use resources::{
     ListResourceTemplates, ListResourceTemplatesResult, ListResources, ListResourcesResult,
-    ReadResource, ReadResourceRequestParams, ReadResourceResult, Resource,
-    ResourceListChangedNotification, ResourceRequestParams, ResourceTemplate,
-    ResourceUpdatedNotification, ResourceUpdatedNotificationParams, Subscribe, Unsubscribe,
+    ReadResource, ReadResourceRequestParams, ReadResourceResult, ResourceListChangedNotification,
+    ResourceRequestParams, ResourceUpdatedNotification, ResourceUpdatedNotificationParams,
+    Subscribe, Unsubscribe,
 };
 pub use result::{Answer, BadAnswer, EmptyResult, ResultType};
 pub use roots::{ListRoots, ListRootsResult, Root, RootsListChangedNotification};
 pub use sampling::{
     CreateMessage, CreateMessageRequestParams, CreateMessageResult, IncludeContext, ModelHint,
-    ModelPreferences, OneOrMany, SamplingMessage, SamplingMessageContentBlock, StopReason,
-    ToolChoice, ToolChoiceMode,
+    ModelPreferences, StopReason, ToolChoice, ToolChoiceMode,
+};
+pub use sampling_message::{OneOrMany, SamplingMessage, SamplingMessageContentBlock};
+pub use server_capabilities::{
+    PromptsCapability, ResourcesCapability, ServerCapabilities, ToolsCapability,
 };
 pub use subscriptions::{
     SubscriptionFilter, SubscriptionsAcknowledgedNotification,
     SubscriptionsAcknowledgedNotificationParams, SubscriptionsListen,
     SubscriptionsListenRequestParams, SubscriptionsListenResult,
 };
+pub use task::{RelatedTaskMetadata, Task, TaskMetadata, TaskStatus, TaskTtl};
 pub use tasks::{
     CancelTask, CancelTaskResult, CreateTaskResult, GetTask, GetTaskPayload, ListTasks,
-    ListTasksResult, RelatedTaskMetadata, Task, TaskMetadata, TaskNotification, TaskRequestParams,
-    TaskStatus, TaskStatusNotification, TaskTtl, UpdateTask, UpdateTaskRequestParams,
+    ListTasksResult, TaskNotification, TaskRequestParams, TaskStatusNotification, UpdateTask,
+    UpdateTaskRequestParams,
 };
+pub use tasks_capability::{TASKS_EXTENSION, TaskRequestsCapability, TasksCapability};
+pub use tool::{TaskSupport, Tool, ToolAnnotations, ToolExecution, is_valid_tool_name};
 pub use tool_use::{ToolResultContent, ToolUseContent};
 pub use tools::{
     CallTool, CallToolRequestParams, CallToolResult, ListTools, ListToolsResult, RejectedTool,
-    TaskSupport, Tool, ToolAnnotations, ToolExecution, ToolListChangedNotification,
-    is_valid_tool_name,
+    ToolListChangedNotification,
 };
 
 /// A request: its method, what it takes and what it gives.

@@ -61,7 +61,7 @@ impl<'de> Deserialize<'de> for ResourceContents {
             text: Option<IgnoredAny>,
             blob: Option<IgnoredAny>,
         }
-        let raw = RawJson::deserialize(deserializer)?;
+        let raw = tagged::object(deserializer)?;
         let head: Head = raw.decode().map_err(D::Error::custom)?;
         Ok(match (head.text, head.blob) {
             (Some(_), _) => Self::Text(tagged::decode(&raw)?),

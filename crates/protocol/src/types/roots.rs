@@ -88,4 +88,23 @@ impl Root {
             extra: Extra::default(),
         }
     }
+
+    /// Is it a `file://` URI, as the specification wants it?
+    pub fn is_file(&self) -> bool {
+        let scheme = self.uri.get(..7);
+        scheme.is_some_and(|s| s.eq_ignore_ascii_case("file://"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn roots_are_files() {
+        assert!(Root::new("file:///home/me").is_file());
+        for bad in ["https://a", "/home/me", "file:x", ""] {
+            assert!(!Root::new(bad).is_file(), "{bad}");
+        }
+    }
 }

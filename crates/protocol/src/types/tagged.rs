@@ -10,6 +10,16 @@ use serde::de::{DeserializeOwned, Deserializer, Error};
 
 use crate::RawJson;
 
+/// The text of an object; anything else is refused.
+pub(crate) fn object<'de, D: Deserializer<'de>>(deserializer: D) -> Result<RawJson, D::Error> {
+    let raw = RawJson::deserialize(deserializer)?;
+    if raw.is_object() {
+        Ok(raw)
+    } else {
+        Err(D::Error::custom("expected an object"))
+    }
+}
+
 /// The value of `type`.
 pub(crate) fn kind<E: Error>(raw: &RawJson) -> Result<Cow<'_, str>, E> {
     #[derive(Deserialize)]

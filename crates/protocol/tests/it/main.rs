@@ -1,5 +1,7 @@
 //! The crate as its user sees it.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
+
 mod examples;
 mod official;
 mod samples;

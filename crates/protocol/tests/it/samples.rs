@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use switchboard_protocol::jsonrpc::RequestId;
 use switchboard_protocol::method::Sender;
-use switchboard_protocol::types::meta::key;
+use switchboard_protocol::types::meta_key as key;
 use switchboard_protocol::types::*;
 use switchboard_protocol::{RawJson, Revision};
 
@@ -856,17 +856,7 @@ fn utilities(t: &mut Table) {
     progress.message = t.from(V2025_03_26, "half".into());
     progress.meta = t.notification_meta();
     t.notification::<ProgressNotification>("ProgressNotification", &progress);
-    for level in [
-        "debug",
-        "info",
-        "notice",
-        "warning",
-        "error",
-        "critical",
-        "alert",
-        "emergency",
-    ] {
-        let level: LoggingLevel = serde_json::from_value(json!(level)).unwrap();
+    for level in LoggingLevel::ALL {
         t.add("LoggingLevel", &level);
     }
     let mut message =

@@ -11,7 +11,7 @@ use crate::payload::{Members, Payload};
 use crate::revision::Revision;
 use crate::scan::names;
 use crate::types::LoggingLevel;
-use crate::types::meta::key;
+use crate::types::meta_key as key;
 
 /// What every request carries, written once.
 #[derive(Debug)]

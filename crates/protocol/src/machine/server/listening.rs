@@ -14,7 +14,7 @@ use crate::machine::server::{InFlight, ServeKey, ServerMachine, ServerState, Wor
 use crate::method::Method;
 use crate::payload::Payload;
 use crate::revision::Era;
-use crate::types::meta::key;
+use crate::types::meta_key as key;
 use crate::types::{ClientCapabilities, SubscriptionFilter, TASKS_EXTENSION};
 
 impl ServerMachine {

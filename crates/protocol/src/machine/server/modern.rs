@@ -14,7 +14,7 @@ use crate::machine::server::{InFlight, Serve, ServerMachine, Work};
 use crate::method::Method;
 use crate::payload::Payload;
 use crate::revision::{Era, Revision};
-use crate::types::meta::key;
+use crate::types::meta_key as key;
 use crate::types::{DiscoverResult, LoggingLevel};
 
 /// What a request of the stateless era says about itself.
