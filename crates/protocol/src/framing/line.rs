@@ -9,6 +9,7 @@ use bytes::{Buf, Bytes, BytesMut};
 
 use super::buffer::Buffer;
 use super::{BYTE_ORDER_MARK, DEFAULT_LIMIT, PREFIX_KEPT, append_without_line_breaks};
+use crate::jsonrpc::{Frame, Limits, Malformed};
 
 /// What stood on a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +26,19 @@ pub enum Line {
         /// The limit it passed.
         limit: usize,
     },
+}
+
+impl Line {
+    /// Reads the messages that the line holds.
+    ///
+    /// # Errors
+    /// When it holds none: text that is no message, or more than the limit.
+    pub fn read(&self, limits: &Limits) -> Result<Frame, Malformed> {
+        match self {
+            Self::Text(text) => Frame::read(text, limits),
+            Self::Oversized { prefix, .. } => Err(Malformed::too_large(prefix, limits)),
+        }
+    }
 }
 
 /// Cuts a stream of bytes into lines.

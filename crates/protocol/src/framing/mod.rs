@@ -13,7 +13,9 @@ pub use event_stream::{Event, EventDecoder, EventId, EventIdError, EventStreamEr
 pub use event_stream::{write_comment, write_event};
 pub use line::{Line, LineDecoder, write_line};
 
-/// The largest message that is taken unless a decoder is told otherwise.
+/// The largest message that is taken unless somebody says otherwise.
+///
+/// Results carry images and files, so it is generous.
 pub const DEFAULT_LIMIT: usize = 16 * 1024 * 1024;
 
 /// How much of a message over the limit is kept for the report.
@@ -25,7 +27,7 @@ pub const PREFIX_KEPT: usize = 4 * 1024;
 ///
 /// JSON escapes them inside strings, so a raw one can only stand between tokens,
 /// where a space means the same.
-fn append_without_line_breaks(text: &[u8], out: &mut Vec<u8>) {
+pub(crate) fn append_without_line_breaks(text: &[u8], out: &mut Vec<u8>) {
     out.reserve(text.len() + 2);
     let mut start = 0;
     for at in memchr::memchr2_iter(b'\r', b'\n', text) {

@@ -1,5 +1,6 @@
 //! How large and how deep a message may be.
 
+use crate::framing::DEFAULT_LIMIT;
 use crate::scan::{Bounds, MAX_DEPTH};
 
 /// What a message may hold before it is refused.
@@ -26,10 +27,10 @@ impl Limits {
 }
 
 impl Default for Limits {
-    // Results carry images and files, so the size is generous; nobody nests or counts that far.
+    // Nobody nests or counts that far who means well.
     fn default() -> Self {
         Self {
-            bytes: 16 * 1024 * 1024,
+            bytes: DEFAULT_LIMIT,
             depth: MAX_DEPTH,
             items: 1_000_000,
             batch: 1_000,

@@ -32,13 +32,7 @@ impl Frame {
     /// When the frame as a whole is not JSON, or not a message.
     pub fn read(bytes: &Bytes, limits: &Limits) -> Result<Self, Malformed> {
         if bytes.len() > limits.bytes {
-            return Err(Malformed {
-                problem: Problem::TooLarge {
-                    limit: limits.bytes,
-                },
-                id: find_id(bytes),
-                shape: Shape::Unclear,
-            });
+            return Err(Malformed::too_large(bytes, limits));
         }
         let mut scanner = Scanner::new(bytes, limits.bounds());
         match scanner.peek() {
@@ -124,6 +118,17 @@ pub enum Problem {
 }
 
 impl Malformed {
+    /// A frame that was given up for its size, of which the beginning is there.
+    pub fn too_large(beginning: &Bytes, limits: &Limits) -> Self {
+        Self {
+            problem: Problem::TooLarge {
+                limit: limits.bytes,
+            },
+            id: find_id(beginning),
+            shape: Shape::Unclear,
+        }
+    }
+
     fn not_json(fault: Fault) -> Self {
         Self {
             problem: match fault {

@@ -3,6 +3,7 @@
 use bytes::Bytes;
 
 use super::{ErrorObject, ExtraMembers, Message, MethodName, RequestId};
+use crate::framing::append_without_line_breaks;
 use crate::payload::Payload;
 
 impl Message {
@@ -114,7 +115,7 @@ fn write_extra(extra: &ExtraMembers, out: &mut Vec<u8>) {
         out.extend_from_slice(b",\"");
         out.extend_from_slice(name);
         out.extend_from_slice(b"\":");
-        append_one_line(value, out);
+        append_without_line_breaks(value, out);
     }
 }
 
@@ -127,17 +128,6 @@ fn append_line(payload: &Payload, out: &mut Vec<u8>) {
     if payload.is_one_line() {
         out.extend_from_slice(payload.text());
     } else {
-        append_one_line(payload.text(), out);
-    }
-}
-
-/// Appends valid JSON text with each line break, which can only be white space, made a space.
-fn append_one_line(text: &[u8], out: &mut Vec<u8>) {
-    let start = out.len();
-    out.extend_from_slice(text);
-    for byte in out.iter_mut().skip(start) {
-        if matches!(byte, b'\n' | b'\r') {
-            *byte = b' ';
-        }
+        append_without_line_breaks(payload.text(), out);
     }
 }
