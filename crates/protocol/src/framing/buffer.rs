@@ -116,11 +116,12 @@ impl Buffer {
     }
 }
 
-/// What is allocated as long as messages are small; a pipe holds as much.
-const USUAL: usize = 64 * 1024;
+/// What is allocated as long as messages are small. A gateway has thousands of
+/// these, most of them idle.
+const USUAL: usize = 16 * 1024;
 
 /// An allocation up to this size is kept.
-const KEPT: usize = 4 * USUAL;
+const KEPT: usize = 8 * USUAL;
 
 /// Room that a reader always finds.
-const SMALLEST_READ: usize = 8 * 1024;
+const SMALLEST_READ: usize = 4 * 1024;

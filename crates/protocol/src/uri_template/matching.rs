@@ -7,6 +7,7 @@
 //! unfriendly URI costs no more than a friendly one of its length.
 
 use super::parse::{Expression, Operator, Part};
+use super::pattern::Pattern;
 use super::{Variables, bind};
 
 /// The values, and how many steps it took to find them or that there are none.
@@ -112,9 +113,9 @@ impl<'a> Matcher<'a> {
         for at in 0..self.bytes.len() {
             self.steps += 1;
             matched = pattern.advance(matched, self.bytes.get(at).copied(), &mut self.steps);
-            let start = (at + 1).checked_sub(pattern.text.len());
+            let start = (at + 1).checked_sub(pattern.length());
             if let Some(start) = start
-                && matched == pattern.text.len()
+                && matched == pattern.length()
                 && self.may_end(index, at + 1)
             {
                 self.mark(index, start);
@@ -213,10 +214,10 @@ impl<'a> Matcher<'a> {
             match part {
                 Part::Literal(literal) => {
                     let pattern = literal.patterns().find(|pattern| {
-                        let end = at + pattern.text.len();
-                        self.has(at, &pattern.text) && self.may_end(index, end)
+                        let end = at + pattern.length();
+                        self.has(at, pattern.as_str()) && self.may_end(index, end)
                     })?;
-                    at += pattern.text.len();
+                    at += pattern.length();
                 }
                 Part::Expression(expression) => {
                     let end = if expression.operator.is_named() {
@@ -363,47 +364,6 @@ impl Class {
         } else {
             Role::Inside
         }
-    }
-}
-
-/// A literal, prepared to be found in time that does not depend on what it and
-/// the URI repeat (Knuth, Morris, Pratt).
-#[derive(Clone, Debug)]
-pub(super) struct Pattern {
-    text: String,
-    /// For each length of the text's start: how long an end of it is a start too.
-    borders: Vec<usize>,
-}
-
-impl Pattern {
-    pub(super) fn new(text: String) -> Self {
-        let mut pattern = Self {
-            borders: vec![0, 0],
-            text,
-        };
-        let mut border = 0;
-        for at in 1..pattern.text.len() {
-            border = pattern.advance(border, pattern.text.as_bytes().get(at).copied(), &mut 0);
-            pattern.borders.push(border);
-        }
-        pattern
-    }
-
-    pub(super) fn as_str(&self) -> &str {
-        &self.text
-    }
-
-    /// How much of the text's start is matched after one more byte.
-    fn advance(&self, mut matched: usize, byte: Option<u8>, steps: &mut usize) -> usize {
-        let text = self.text.as_bytes();
-        while text.get(matched).copied() != byte {
-            if matched == 0 {
-                return 0;
-            }
-            matched = self.borders.get(matched).copied().unwrap_or_default();
-            *steps += 1;
-        }
-        matched + 1
     }
 }
 

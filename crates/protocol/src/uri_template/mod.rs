@@ -11,6 +11,7 @@ mod bind;
 mod expand;
 mod matching;
 mod parse;
+mod pattern;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use super::matching::Pattern;
+use super::pattern::Pattern;
 use super::{UriTemplate, is_reserved, is_unreserved, triplet};
 
 /// A piece of a template.

@@ -1,11 +1,9 @@
 //! Bytes of a stream in, events out.
 
-use std::borrow::Cow;
-use std::time::Duration;
+use bytes::BytesMut;
 
-use bytes::{Bytes, BytesMut};
-
-use super::{Event, EventId, EventIdError, EventStreamError};
+use super::block::Block;
+use super::{Event, EventId, EventStreamError};
 use crate::framing::buffer::Buffer;
 use crate::framing::{BYTE_ORDER_MARK, DEFAULT_LIMIT, PREFIX_KEPT};
 
@@ -51,27 +49,6 @@ enum Place {
     DroppedLine,
     /// Within a line of an event that was too large.
     Dropped,
-}
-
-/// The fields of the current event so far.
-#[derive(Debug, Default)]
-struct Block {
-    name: Option<Bytes>,
-    data: Data,
-    id: Option<EventId>,
-    retry: Option<Duration>,
-    /// Some field has come, be it an unknown one.
-    begun: bool,
-}
-
-#[derive(Debug, Default)]
-enum Data {
-    #[default]
-    None,
-    /// One line: a part of the buffer.
-    Shared(Bytes),
-    /// Several lines, each followed by a line feed but the last.
-    Joined(BytesMut),
 }
 
 impl EventDecoder {
@@ -133,7 +110,7 @@ impl EventDecoder {
     pub fn finish(&mut self) -> bool {
         let rest = !self.buffer.is_empty() && self.place != Place::Comment;
         let was_dropping = matches!(self.place, Place::Dropped | Place::DroppedLine);
-        let was_cut = rest || was_dropping || self.block.begun;
+        let was_cut = rest || was_dropping || self.block.has_begun();
         self.buffer.clear();
         self.buffer.shrink();
         self.block = Block::default();
@@ -157,7 +134,7 @@ impl EventDecoder {
 
     /// How many bytes the buffer holds or has ready to be filled.
     pub fn allocated(&self) -> usize {
-        self.buffer.allocated() + self.block.data.len()
+        self.buffer.allocated() + self.block.data_length()
     }
 
     /// Passes over what may stand before a line; `false` if more must come first.
@@ -218,7 +195,7 @@ impl EventDecoder {
             Place::DroppedLine => {}
             Place::Start | Place::Line if is_blank => {
                 self.buffer.skip(1);
-                return self.dispatch().map(Ok);
+                return self.take_block().into_event().map(Ok);
             }
             Place::Start | Place::Line if self.is_too_large(end) => {
                 let error = self.drop_event();
@@ -227,93 +204,40 @@ impl EventDecoder {
             }
             Place::Start | Place::Line => {
                 let line = self.buffer.take(end + 1);
-                return self.handle_field(&line.slice(..end)).err().map(Err);
+                return self.block.handle_line(&line.slice(..end)).err().map(Err);
             }
         }
         self.buffer.skip(end + 1);
         None
     }
 
-    fn handle_field(&mut self, line: &Bytes) -> Result<(), EventStreamError> {
-        self.block.begun = true;
-        let colon = memchr::memchr(b':', line).unwrap_or(line.len());
-        let mut start = (colon + 1).min(line.len());
-        if line.get(start) == Some(&b' ') {
-            start += 1;
-        }
-        let value = line.slice(start..);
-        match line.get(..colon).unwrap_or_default() {
-            b"data" => self.block.data.append(value),
-            b"event" => self.block.name = (!value.is_empty()).then_some(value),
-            b"id" => self.handle_id(&value)?,
-            b"retry" => self.block.retry = milliseconds(&value).or(self.block.retry),
-            _ => {} // The grammar has unknown fields ignored.
-        }
-        Ok(())
-    }
-
-    fn handle_id(&mut self, value: &[u8]) -> Result<(), EventStreamError> {
-        if value.len() > EventId::LONGEST {
-            let length = value.len();
-            return Err(EventStreamError::Id(EventIdError::TooLong { length }));
-        }
-        // The grammar reads the stream as UTF-8 with replacement and has an id
-        // with NUL ignored; there is no line break in a line.
-        let text: Cow<'_, str> = String::from_utf8_lossy(value);
-        match EventId::new(&text) {
-            Ok(id) => self.block.id = Some(id),
-            Err(EventIdError::Forbidden { .. }) => {}
-            Err(error @ EventIdError::TooLong { .. }) => return Err(EventStreamError::Id(error)),
-        }
-        Ok(())
-    }
-
-    /// A blank line has come: what the block holds, if that is an event.
-    fn dispatch(&mut self) -> Option<Event> {
-        if !self.block.begun {
-            return None;
-        }
-        let block = std::mem::take(&mut self.block);
-        if block.id.is_some() {
-            self.last_event_id.clone_from(&block.id);
-        }
-        if block.data.is_none() && block.id.is_none() && block.retry.is_none() {
-            return None;
-        }
-        Some(Event {
-            name: block.name,
-            data: block.data.into_bytes(),
-            id: block.id,
-            retry: block.retry,
-        })
-    }
-
     fn is_too_large(&self, line: usize) -> bool {
-        line.saturating_add(self.block.data.len()) > self.limit
+        line.saturating_add(self.block.data_length()) > self.limit
     }
 
     /// Gives up the current event. Its id counts as seen: to resume before it
     /// would only bring it again.
     fn drop_event(&mut self) -> EventStreamError {
-        let block = std::mem::take(&mut self.block);
-        if block.id.is_some() {
-            self.last_event_id = block.id;
-        }
-        self.place = Place::DroppedLine;
         let kept = PREFIX_KEPT.min(self.limit);
-        let prefix = match block.data {
-            Data::None => {
-                let line = self.buffer.copy_prefix(kept);
-                let value = line.strip_prefix(b"data:").unwrap_or_default();
-                line.slice_ref(value.strip_prefix(b" ").unwrap_or(value))
-            }
-            Data::Shared(data) => Bytes::copy_from_slice(prefix_of(&data, kept)),
-            Data::Joined(data) => Bytes::copy_from_slice(prefix_of(&data, kept)),
-        };
+        let prefix = self.block.data_prefix(kept).unwrap_or_else(|| {
+            let line = self.buffer.copy_prefix(kept);
+            let value = line.strip_prefix(b"data:").unwrap_or_default();
+            line.slice_ref(value.strip_prefix(b" ").unwrap_or(value))
+        });
+        self.take_block();
+        self.place = Place::DroppedLine;
         EventStreamError::TooLarge {
             limit: self.limit,
             prefix,
         }
+    }
+
+    fn take_block(&mut self) -> Block {
+        let block = std::mem::take(&mut self.block);
+        if let Some(id) = block.id() {
+            self.last_event_id = Some(id.clone());
+        }
+        block
     }
 }
 
@@ -321,64 +245,6 @@ impl Default for EventDecoder {
     fn default() -> Self {
         Self::new()
     }
-}
-
-impl Data {
-    fn append(&mut self, line: Bytes) {
-        *self = match std::mem::take(self) {
-            Self::None => Self::Shared(line),
-            Self::Shared(first) => {
-                let mut joined = BytesMut::with_capacity(first.len() + 1 + line.len());
-                joined.extend_from_slice(&first);
-                joined.extend_from_slice(b"\n");
-                joined.extend_from_slice(&line);
-                Self::Joined(joined)
-            }
-            Self::Joined(mut joined) => {
-                joined.extend_from_slice(b"\n");
-                joined.extend_from_slice(&line);
-                Self::Joined(joined)
-            }
-        };
-    }
-
-    fn len(&self) -> usize {
-        match self {
-            Self::None => 0,
-            Self::Shared(line) => line.len(),
-            Self::Joined(joined) => joined.len(),
-        }
-    }
-
-    fn is_none(&self) -> bool {
-        matches!(self, Self::None)
-    }
-
-    fn into_bytes(self) -> Bytes {
-        match self {
-            Self::None => Bytes::new(),
-            Self::Shared(line) => line,
-            Self::Joined(joined) => joined.freeze(),
-        }
-    }
-}
-
-fn prefix_of(bytes: &[u8], length: usize) -> &[u8] {
-    bytes.get(..length).unwrap_or(bytes)
-}
-
-/// The value of `retry`: digits and nothing else. A number that is too large for
-/// us is still a long wait.
-fn milliseconds(digits: &[u8]) -> Option<Duration> {
-    if digits.is_empty() {
-        return None;
-    }
-    let mut total = 0_u64;
-    for byte in digits {
-        let digit = byte.is_ascii_digit().then(|| u64::from(byte - b'0'))?;
-        total = total.saturating_mul(10).saturating_add(digit);
-    }
-    Some(Duration::from_millis(total))
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@
 //! Specification: basic/transports, Streamable HTTP; HTML Living Standard,
 //! section 9.2 "Server-sent events".
 
+mod block;
 mod decoder;
 mod encoder;
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! Runs one target many times: `soak <target> <runs> [seed]`.
 //!
 //! On a finding it prints the input and stops, so that the input can be stored in
-//! the corpus.
+//! the corpus. It is an example rather than a binary because cargo-fuzz takes
+//! every binary for a target of libFuzzer.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
