@@ -19,7 +19,7 @@ use crate::scan::{Fault, Scanner, SeenNames, names, unescape};
 /// One JSON value of a frame: `params`, `result` or `error.data`.
 ///
 /// It shares the frame's bytes and is decoded by the one who needs it.
-/// Reading a frame finds `_meta` and `resultType` on the way, so that asking
+/// Reading a frame finds `_meta`, `resultType` and `name` on the way, so that asking
 /// for them later does not walk over the text again.
 #[derive(Clone)]
 pub struct Payload {
@@ -80,13 +80,12 @@ impl Payload {
             let mut seen = SeenNames::default();
             let mut first = true;
             while let Some(name) = scanner.next_name(first)? {
-                let at = name.start;
                 let value = scanner.value()?;
-                let raw = frame.get(name).unwrap_or_default();
-                if !seen.insert(raw) {
-                    return Err(Fault::Repeated { at });
+                let raw = name.of(frame);
+                if !seen.insert(raw, name.escaped) {
+                    return Err(Fault::Repeated { at: name.start });
                 }
-                noted.note(raw, value.start - start..value.end - start);
+                noted.note(raw, name.escaped, value.start - start..value.end - start);
                 first = false;
             }
             scanner.position()
@@ -129,6 +128,11 @@ impl Payload {
         let text = self.noted_span(|noted| &noted.result_type, RESULT_TYPE)?;
         let inner = text.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
         std::str::from_utf8(inner).ok()
+    }
+
+    /// What `name` says, if this is an object that has one and it is a string.
+    pub fn name(&self) -> Option<std::borrow::Cow<'_, str>> {
+        string_of(self.noted_span(|noted| &noted.name, NAME)?)
     }
 
     /// Does the text hold no line break, so that it can stand in a line as it is?
@@ -202,7 +206,7 @@ impl<'a> Iterator for Members<'a> {
         let name = scanner.next_name(self.first).ok()??;
         let value = scanner.value().ok()?;
         self.first = false;
-        Some((self.text.get(name)?, self.text.get(value)?))
+        Some((name.of(self.text), self.text.get(value)?))
     }
 }
 
@@ -232,6 +236,7 @@ struct Noted {
     one_line: bool,
     meta: Span,
     result_type: Span,
+    name: Span,
 }
 
 /// A part of the text. Frames are far below 4 GiB; a part that is not is not noted.
@@ -247,15 +252,18 @@ impl Noted {
         one_line: false,
         meta: Span::NONE,
         result_type: Span::NONE,
+        name: Span::NONE,
     };
 
-    fn note(&mut self, name: &[u8], value: Range<usize>) {
+    fn note(&mut self, name: &[u8], escaped: bool, value: Range<usize>) {
         let place = match name {
             b"_meta" => &mut self.meta,
             b"resultType" => &mut self.result_type,
-            _ if memchr::memchr(b'\\', name).is_none() => return,
+            b"name" => &mut self.name,
+            _ if !escaped => return,
             _ if names(name, META) => &mut self.meta,
             _ if names(name, RESULT_TYPE) => &mut self.result_type,
+            _ if names(name, NAME) => &mut self.name,
             _ => return,
         };
         if let (Ok(start), Ok(end)) = (value.start.try_into(), value.end.try_into()) {
@@ -274,6 +282,7 @@ impl Span {
 
 const META: &str = "_meta";
 const RESULT_TYPE: &str = "resultType";
+const NAME: &str = "name";
 
 /// One JSON value, byte for byte as it was sent, inside a decoded value.
 ///

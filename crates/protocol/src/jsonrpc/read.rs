@@ -265,11 +265,27 @@ fn read_message(bytes: &Bytes, scanner: &mut Scanner<'_>) -> Result<Message, Mal
 impl Envelope {
     fn fill(&mut self, bytes: &Bytes, scanner: &mut Scanner<'_>) -> Result<(), Fault> {
         scanner.enter(b'{')?;
+        // The order in which nearly everyone writes them.
         let mut first = true;
+        if scanner.guess_name(first, b"\"jsonrpc\":") {
+            self.version = Some(scanner.value()?);
+            first = false;
+        }
+        if scanner.guess_name(first, b"\"id\":") {
+            self.id = Some(scanner.value()?);
+            first = false;
+        }
+        if scanner.guess_name(first, b"\"method\":") {
+            self.method = Some(scanner.value()?);
+            first = false;
+        }
+        if scanner.guess_name(first, b"\"params\":") {
+            self.params = Some(self.payload(bytes, scanner)?);
+            first = false;
+        }
         while let Some(name) = scanner.next_name(first)? {
             first = false;
-            let raw = bytes.get(name.clone()).unwrap_or_default();
-            match known_member(raw) {
+            match known_member(name.of(bytes), name.escaped) {
                 Some(Known::Version) => set(&mut self.version, scanner.value()?, &mut self.problem),
                 Some(Known::Id) => set(&mut self.id, scanner.value()?, &mut self.problem),
                 Some(Known::Method) => set(&mut self.method, scanner.value()?, &mut self.problem),
@@ -284,7 +300,7 @@ impl Envelope {
                 }
                 None => {
                     let value = scanner.value()?;
-                    self.keep(bytes.slice(name), bytes.slice(value));
+                    self.keep(bytes.slice(name.range()), bytes.slice(value));
                 }
             }
         }
@@ -336,9 +352,11 @@ impl Envelope {
             })
         };
         // One name in two spellings is one name.
-        let mut seen = SeenNames::default();
-        if !self.extra.0.iter().all(|(name, _)| seen.insert(name)) {
-            self.problem.get_or_insert(Problem::RepeatedMember);
+        if !self.extra.0.is_empty() {
+            let mut seen = SeenNames::default();
+            if !self.extra.0.iter().all(|(name, _)| seen.insert(name, true)) {
+                self.problem.get_or_insert(Problem::RepeatedMember);
+            }
         }
         if let Some(problem) = self.problem {
             return refuse(problem);
@@ -419,7 +437,7 @@ enum Known {
     Error,
 }
 
-fn known_member(raw: &[u8]) -> Option<Known> {
+fn known_member(raw: &[u8], escaped: bool) -> Option<Known> {
     Some(match raw {
         b"jsonrpc" => Known::Version,
         b"id" => Known::Id,
@@ -427,7 +445,7 @@ fn known_member(raw: &[u8]) -> Option<Known> {
         b"params" => Known::Params,
         b"result" => Known::Result,
         b"error" => Known::Error,
-        _ if memchr::memchr(b'\\', raw).is_none() => return None,
+        _ if !escaped => return None,
         _ => return known_member_escaped(raw),
     })
 }
@@ -463,8 +481,8 @@ fn read_error(bytes: &Bytes, span: Range<usize>) -> Option<ErrorObject> {
     let mut first = true;
     while let Some(name) = scanner.next_name(first).ok()? {
         first = false;
-        let raw = text.get(name.clone())?;
-        if !seen.insert(raw) {
+        let raw = name.of(&text);
+        if !seen.insert(raw, name.escaped) {
             return None;
         }
         if names(raw, "data") {
@@ -477,7 +495,7 @@ fn read_error(bytes: &Bytes, span: Range<usize>) -> Option<ErrorObject> {
         } else if names(raw, "message") {
             message = serde_json::from_slice(text.get(value)?).ok();
         } else if extra.0.len() < MAX_EXTRA {
-            extra.0.push((text.slice(name), text.slice(value)));
+            extra.0.push((text.slice(name.range()), text.slice(value)));
         }
     }
     Some(ErrorObject {
@@ -498,7 +516,7 @@ pub fn find_id(beginning: &Bytes) -> Option<RequestId> {
     let mut first = true;
     while let Ok(Some(name)) = scanner.next_name(first) {
         first = false;
-        let is_id = names(beginning.get(name)?, "id");
+        let is_id = names(name.of(beginning), "id");
         let value = scanner.value().ok()?;
         // A number at the very end may go on behind the cut.
         if is_id && value.end < beginning.len() {

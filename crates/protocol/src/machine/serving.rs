@@ -11,15 +11,28 @@ use crate::jsonrpc::RequestId;
 use crate::machine::ids::Table;
 
 /// What a call that we were given is known by.
+///
+/// Later calls compare greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ServeKey(u64);
+pub struct ServeKey {
+    serial: u64,
+    slot: u32,
+}
 
 /// The calls that have no answer yet, each with what its owner keeps beside it.
 #[derive(Debug)]
 pub(crate) struct Serving<T> {
     last: u64,
-    by_id: Table<RequestId, ServeKey>,
-    entries: Table<ServeKey, (RequestId, T)>,
+    by_id: Table<RequestId, u32>,
+    slots: Vec<Option<Entry<T>>>,
+    free: Vec<u32>,
+}
+
+#[derive(Debug)]
+struct Entry<T> {
+    serial: u64,
+    id: RequestId,
+    owner: T,
 }
 
 impl<T> Serving<T> {
@@ -27,7 +40,8 @@ impl<T> Serving<T> {
         Self {
             last: 0,
             by_id: Table::default(),
-            entries: Table::default(),
+            slots: Vec::new(),
+            free: Vec::new(),
         }
     }
 
@@ -39,45 +53,69 @@ impl<T> Serving<T> {
     /// Takes a call in. Its id must not be in flight.
     pub(crate) fn insert(&mut self, id: RequestId, owner: T) -> ServeKey {
         self.last += 1;
-        let key = ServeKey(self.last);
-        self.by_id.insert(id.clone(), key);
-        self.entries.insert(key, (id, owner));
-        key
+        let serial = self.last;
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(None);
+            // Bounded by the number of calls in flight, far below the range of the type.
+            (self.slots.len() - 1) as u32
+        });
+        self.by_id.insert(id.clone(), slot);
+        if let Some(place) = self.slots.get_mut(slot as usize) {
+            *place = Some(Entry { serial, id, owner });
+        }
+        ServeKey { serial, slot }
     }
 
-    pub(crate) fn get(&self, key: ServeKey) -> Option<&(RequestId, T)> {
-        self.entries.get(&key)
+    pub(crate) fn get(&self, key: ServeKey) -> Option<&T> {
+        let entry = self.slots.get(key.slot as usize)?.as_ref()?;
+        (entry.serial == key.serial).then_some(&entry.owner)
     }
 
     pub(crate) fn get_mut(&mut self, key: ServeKey) -> Option<&mut T> {
-        self.entries.get_mut(&key).map(|(_, owner)| owner)
+        let entry = self.slots.get_mut(key.slot as usize)?.as_mut()?;
+        (entry.serial == key.serial).then_some(&mut entry.owner)
     }
 
     pub(crate) fn find(&self, id: &RequestId) -> Option<ServeKey> {
-        self.by_id.get(id).copied()
+        let slot = *self.by_id.get(id)?;
+        let serial = self.slots.get(slot as usize)?.as_ref()?.serial;
+        Some(ServeKey { serial, slot })
     }
 
     /// Lets go of a call.
     pub(crate) fn take(&mut self, key: ServeKey) -> Option<(RequestId, T)> {
-        let (id, owner) = self.entries.remove(&key)?;
-        self.by_id.remove(&id);
-        Some((id, owner))
+        let place = self.slots.get_mut(key.slot as usize)?;
+        let entry = place.take_if(|entry| entry.serial == key.serial)?;
+        self.by_id.remove(&entry.id);
+        self.free.push(key.slot);
+        Some((entry.id, entry.owner))
     }
 
     /// The keys in flight, oldest first.
     pub(crate) fn keys(&self) -> Vec<ServeKey> {
-        let mut keys: Vec<_> = self.entries.keys().copied().collect();
-        keys.sort_unstable();
-        keys
+        self.iter().into_iter().map(|(key, _, _)| key).collect()
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (ServeKey, &RequestId, &T)> {
-        self.entries
+    /// The calls in flight, oldest first.
+    pub(crate) fn iter(&self) -> Vec<(ServeKey, &RequestId, &T)> {
+        let mut all: Vec<_> = self
+            .slots
             .iter()
-            .map(|(key, (id, owner))| (*key, id, owner))
+            .enumerate()
+            .filter_map(|(slot, entry)| {
+                let Entry { serial, id, owner } = entry.as_ref()?;
+                let key = ServeKey {
+                    serial: *serial,
+                    slot: slot as u32,
+                };
+                Some((key, id, owner))
+            })
+            .collect();
+        all.sort_unstable_by_key(|(key, _, _)| *key);
+        all
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.entries.len()
+        self.by_id.len()
     }
 }

@@ -23,7 +23,7 @@ impl ServerMachine {
         answer: Answer,
         out: &mut Vec<Output>,
     ) {
-        let Some((_, in_flight)) = self.serving.get(key) else {
+        let Some(in_flight) = self.serving.get(key) else {
             // Cancelled meanwhile.
             return;
         };
@@ -96,7 +96,7 @@ impl ServerMachine {
         }
         let in_flight: Option<&InFlight> = match key {
             Some(key) => match self.serving.get(key) {
-                Some((_, in_flight)) => Some(in_flight),
+                Some(in_flight) => Some(in_flight),
                 None => return,
             },
             None => None,

@@ -89,7 +89,7 @@ impl ServerMachine {
         params: Option<Payload>,
         out: &mut Vec<Output>,
     ) {
-        let Some((_, in_flight)) = self.serving.get(key) else {
+        let Some(in_flight) = self.serving.get(key) else {
             return;
         };
         let refusal = if in_flight.era == Era::Stateless {
@@ -162,7 +162,7 @@ impl ServerMachine {
         let lane = self
             .serving
             .get(asked.key)
-            .map_or(Lane::SHARED, |(_, in_flight)| in_flight.lane);
+            .map_or(Lane::SHARED, |in_flight| in_flight.lane);
         out.push(cancelled(lane, id, "no answer in time"));
         self.question_settled(now, asked, Err(AskError::TimedOut), out);
     }
@@ -201,7 +201,7 @@ impl ServerMachine {
         result: &Payload,
         out: &mut Vec<Output>,
     ) {
-        let Some((_, in_flight)) = self.serving.get(key) else {
+        let Some(in_flight) = self.serving.get(key) else {
             return;
         };
         let wanted = match read_wanted(result, in_flight.method) {

@@ -82,28 +82,23 @@ impl ServerMachine {
 
     /// A handler has answered `resources/subscribe` or `/unsubscribe` with success.
     pub(super) fn note_subscription(&mut self, key: ServeKey) {
-        let Some((_, in_flight)) = self.serving.get(key) else {
+        let Some(in_flight) = self.serving.get(key) else {
             return;
         };
-        let method = in_flight.method;
-        let uri = in_flight
-            .params
-            .as_ref()
-            .and_then(|params| params.string_member("uri"));
-        let (Some(method), Some(uri)) = (method, uri) else {
+        let subscribes = match in_flight.method {
+            Some(Method::ResourcesSubscribe) => true,
+            Some(Method::ResourcesUnsubscribe) => false,
+            _ => return,
+        };
+        let params = in_flight.params.as_ref();
+        let Some(uri) = params.and_then(|params| params.string_member("uri")) else {
             return;
         };
+        let uri = uri.into_owned();
         let resources = &mut self.session.resources;
-        match method {
-            Method::ResourcesSubscribe if !resources.iter().any(|r| *r == uri) => {
-                let uri = uri.into_owned();
-                resources.push(uri);
-            }
-            Method::ResourcesUnsubscribe => {
-                let uri = uri.into_owned();
-                resources.retain(|r| *r != uri);
-            }
-            _ => {}
+        resources.retain(|wanted| *wanted != uri);
+        if subscribes {
+            resources.push(uri);
         }
     }
 
@@ -125,17 +120,12 @@ impl ServerMachine {
                 Notification::new(method, params.clone()),
             ));
         }
-        let mut listeners: Vec<_> = self
-            .serving
-            .iter()
-            .filter(|(_, _, in_flight)| match &in_flight.work {
-                Work::Listening(filter) => wants(filter, change),
-                Work::Handler | Work::Client(_) => false,
-            })
-            .collect();
-        listeners.sort_unstable_by_key(|(key, _, _)| *key);
-        for (_, id, in_flight) in listeners {
-            out.push(tagged(in_flight.lane, id, method, params.as_ref()));
+        for (_, id, in_flight) in self.serving.iter() {
+            if let Work::Listening(filter) = &in_flight.work
+                && wants(filter, change)
+            {
+                out.push(tagged(in_flight.lane, id, method, params.as_ref()));
+            }
         }
     }
 

@@ -120,10 +120,13 @@ impl ServerMachine {
 
     /// When [`Input::Tick`] is wanted, if nothing else comes first.
     pub fn deadline(&self) -> Option<Instant> {
-        let handlers = self
-            .config
-            .handler_timeout
-            .and_then(|_| self.serving.iter().filter_map(|(_, _, f)| f.deadline).min());
+        let handlers = self.config.handler_timeout.and_then(|_| {
+            self.serving
+                .iter()
+                .into_iter()
+                .filter_map(|(_, _, f)| f.deadline)
+                .min()
+        });
         match (self.asked.deadline(), handlers) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
@@ -281,14 +284,14 @@ impl ServerMachine {
 
     /// The HTTP stream of a request is gone.
     fn handle_lane_closed(&mut self, lane: Lane, out: &mut Vec<Output>) {
-        let mut keys: Vec<ServeKey> = self
+        let keys: Vec<ServeKey> = self
             .serving
             .iter()
+            .into_iter()
             // In the handshake era a client may lose a stream and come back for it.
             .filter(|(_, _, in_flight)| in_flight.lane == lane && in_flight.era == Era::Stateless)
             .map(|(key, _, _)| key)
             .collect();
-        keys.sort_unstable();
         for key in keys {
             self.stop(key, out);
         }
@@ -317,13 +320,13 @@ impl ServerMachine {
         let Some(limit) = self.config.handler_timeout else {
             return;
         };
-        let mut late: Vec<ServeKey> = self
+        let late: Vec<ServeKey> = self
             .serving
             .iter()
+            .into_iter()
             .filter(|(_, _, in_flight)| in_flight.deadline.is_some_and(|d| d <= now))
             .map(|(key, _, _)| key)
             .collect();
-        late.sort_unstable();
         for key in late {
             let error = ErrorObject::internal(format!("no result within {limit:?}"));
             out.push(Output::Stop { key });

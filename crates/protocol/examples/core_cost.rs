@@ -1,0 +1,159 @@
+//! What does one message cost in the core? Run under callgrind by `cargo xtask bench`.
+//!
+//! `core_cost CASE COUNT` plays a case COUNT times. Two runs with different counts tell the
+//! cost of one, free of start-up: what differs is the messages alone.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a driver has the clock that the core does without"
+)]
+
+use std::hint::black_box;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use serde::Serialize;
+use switchboard_protocol::framing::LineDecoder;
+use switchboard_protocol::jsonrpc::{Limits, Message, RequestId, Response};
+use switchboard_protocol::machine::Lane;
+use switchboard_protocol::machine::client::{self, CallKey, CallRequest};
+use switchboard_protocol::machine::server::{self, Answer, ServerConfig, ServerMachine};
+use switchboard_protocol::types::{Implementation, ServerCapabilities, ToolsCapability};
+use switchboard_protocol::{Method, Payload};
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args().skip(1);
+    let case = arguments.next().unwrap_or_default();
+    let count = arguments.next().and_then(|text| text.parse().ok());
+    let (Some(count), true) = (
+        count,
+        ["handshake", "stateless", "pass_through"].contains(&&*case),
+    ) else {
+        return ExitCode::from(2);
+    };
+    match case.as_str() {
+        "handshake" => serve(HANDSHAKE_CALL, count),
+        "stateless" => serve(STATELESS_CALL, count),
+        _ => pass_through(count),
+    }
+    ExitCode::SUCCESS
+}
+
+/// Lines in, a call to a tool each, lines out: everything but the wires and the tool, which
+/// gives the same result each time.
+fn serve(call: &str, count: usize) {
+    let mut capabilities = ServerCapabilities::default();
+    capabilities.tools = Some(ToolsCapability::default());
+    let info = Implementation::new("core_cost", "1");
+    let mut machine = ServerMachine::new(ServerConfig::new(info, capabilities));
+    let limits = Limits::default();
+    let mut lines = LineDecoder::with_limit(limits.bytes);
+    let mut outputs = Vec::new();
+    let mut written = Vec::with_capacity(64 * 1024);
+    let now = Instant::now();
+    let result = result();
+    let mut greeting = format!("{INITIALIZE}\n{INITIALIZED}\n").into_bytes();
+    for _ in 0..count {
+        lines.push(&greeting);
+        greeting.clear();
+        lines.push(call.as_bytes());
+        lines.push(b"\n");
+        while let Some(line) = lines.next_line() {
+            let frame = line.read(&limits);
+            let lane = Lane::SHARED;
+            let input = server::Input::Received { lane, frame };
+            machine.handle(now, input, &mut outputs);
+            let Some(server::Output::Serve(serve)) = outputs.pop() else {
+                continue;
+            };
+            let name = serve.params.as_ref().and_then(Payload::name);
+            black_box(name);
+            let answer = Answer::Result(result.clone());
+            let key = serve.key;
+            machine.handle(now, server::Input::Answered { key, answer }, &mut outputs);
+            for output in outputs.drain(..) {
+                if let server::Output::Send { message, .. } = output {
+                    message.write(&mut written);
+                    written.push(b'\n');
+                }
+            }
+        }
+        black_box(&written);
+        written.clear();
+    }
+}
+
+fn result() -> Payload {
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct CallResult {
+        result_type: &'static str,
+        content: [Text; 1],
+    }
+    #[derive(Serialize)]
+    struct Text {
+        r#type: &'static str,
+        text: &'static str,
+    }
+    Payload::encode(&CallResult {
+        result_type: "complete",
+        content: [Text {
+            r#type: "text",
+            text: "12345678901234567890123456789012",
+        }],
+    })
+    .unwrap_or_else(|_| Payload::empty())
+}
+
+/// One answer of the given size, from one peer to another, under another id.
+fn pass_through(size: usize) {
+    let mut machine = client::ClientMachine::new(client::ClientConfig::new(Implementation::new(
+        "core_cost",
+        "1",
+    )));
+    let limits = Limits::default();
+    let now = Instant::now();
+    let mut lines = LineDecoder::with_limit(limits.bytes);
+    let mut outputs = Vec::new();
+    machine.handle(now, client::Input::Opened, &mut outputs);
+    lines.push(DISCOVERED.as_bytes());
+    lines.push(b"\n");
+    let text = "0123456789 abcdef ".repeat(size / 18);
+    lines.push(RESULT_HEAD.as_bytes());
+    lines.push(text.as_bytes());
+    lines.push(b"\"}]}}\n");
+    let mut head = Vec::new();
+    while let Some(line) = lines.next_line() {
+        let frame = line.read(&limits);
+        let lane = Lane::SHARED;
+        machine.handle(now, client::Input::Received { lane, frame }, &mut outputs);
+        for output in std::mem::take(&mut outputs) {
+            match output {
+                client::Output::Opened(_) => {
+                    let call = CallRequest::new(CallKey(1), Method::ToolsCall, None);
+                    machine.handle(now, client::Input::Call(call), &mut outputs);
+                    outputs.clear();
+                }
+                client::Output::Finished {
+                    outcome: Ok(result),
+                    ..
+                } => {
+                    let answer = Message::from(Response::new(RequestId::from("x"), Ok(result)));
+                    // The payload goes to the wire as the bytes that came.
+                    let (payload, tail) = answer.write_head(&mut head);
+                    let one_line = payload.is_some_and(Payload::is_one_line);
+                    black_box((payload.map(Payload::text), tail, one_line));
+                }
+                _ => {}
+            }
+        }
+    }
+    black_box(&head);
+}
+
+const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#;
+const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+const HANDSHAKE_CALL: &str = r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"echo","arguments":{"text":"12345678901234567890123456789012"}}}"#;
+const STATELESS_CALL: &str = r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"echo","arguments":{"text":"12345678901234567890123456789012"},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"}}}}"#;
+const DISCOVERED: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}}"#;
+const RESULT_HEAD: &str = r#"{"jsonrpc":"2.0","id":2,"result":{"resultType":"complete","content":[{"type":"text","text":""#;
