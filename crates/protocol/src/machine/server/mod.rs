@@ -190,8 +190,14 @@ impl ServerMachine {
     }
 
     fn handle_malformed(&mut self, lane: Lane, malformed: &Malformed, out: &mut Vec<Output>) {
-        if malformed.shape == Shape::Response {
-            // Never answered: answering a broken answer can go round in circles.
+        // Answering a broken answer can go round in circles, and a notification gets no answer;
+        // but over HTTP it gets a status, and that can say what is wrong.
+        let is_silent = match malformed.shape {
+            Shape::Response => true,
+            Shape::Notification => self.config.wire == Wire::Pipe,
+            Shape::Request | Shape::Unclear => false,
+        };
+        if is_silent {
             out.push(Output::Accepted { lane });
             return;
         }
