@@ -13,7 +13,9 @@ use std::time::Instant;
 use serde_json::json;
 
 use crate::envelope::{MemberText, with_members};
-use crate::jsonrpc::{ErrorCode, ErrorObject, Notification, Request, RequestId, Response};
+use crate::jsonrpc::{
+    ErrorCode, ErrorObject, Malformed, Notification, Problem, Request, RequestId, Response, Shape,
+};
 use crate::machine::Lane;
 use crate::machine::allowance::{Allowance, Timeouts};
 use crate::machine::server::input::{Output, Serve};
@@ -38,6 +40,8 @@ pub enum AskError {
     NotDeclared(Method),
     /// In this era a handler answers with [`Answer::InputRequired`](super::Answer::InputRequired).
     NotInThisEra,
+    /// The client's answer is not one.
+    Malformed(Problem),
     /// The client did not answer in time.
     TimedOut,
 }
@@ -48,6 +52,7 @@ impl fmt::Display for AskError {
             Self::Refused(error) => write!(f, "the client refused: {error}"),
             Self::NotDeclared(method) => write!(f, "the client did not declare {method}"),
             Self::NotInThisEra => f.write_str("questions are part of the result in this era"),
+            Self::Malformed(problem) => write!(f, "the client's answer is not one: {problem}"),
             Self::TimedOut => f.write_str("the client did not answer in time"),
         }
     }
@@ -150,6 +155,26 @@ impl ServerMachine {
         };
         let outcome = response.outcome.map_err(AskError::Refused);
         self.question_settled(now, entry.owner, outcome, out);
+    }
+
+    /// Something came that names a question of ours but is no answer: true if it did.
+    ///
+    /// Only what cannot be a request counts, because the client has ids of its own.
+    pub(super) fn broken_answer(
+        &mut self,
+        now: Instant,
+        malformed: &Malformed,
+        out: &mut Vec<Output>,
+    ) -> bool {
+        let is_answer = malformed.shape == Shape::Response
+            || malformed.problem == Problem::NeitherResultNorError;
+        let id = malformed.id.as_ref().filter(|_| is_answer);
+        let Some(entry) = id.and_then(|id| self.asked.take(id)) else {
+            return false;
+        };
+        let outcome = Err(AskError::Malformed(malformed.problem));
+        self.question_settled(now, entry.owner, outcome, out);
+        true
     }
 
     pub(super) fn ask_expired(

@@ -165,7 +165,7 @@ impl ServerMachine {
         match frame {
             Ok(Frame::Single(message)) => self.handle_message(now, lane, message, out),
             Ok(Frame::Batch(entries)) => self.handle_batch(now, lane, entries, out),
-            Err(malformed) => self.handle_malformed(lane, &malformed, out),
+            Err(malformed) => self.handle_malformed(now, lane, &malformed, out),
         }
     }
 
@@ -189,7 +189,17 @@ impl ServerMachine {
         }
     }
 
-    fn handle_malformed(&mut self, lane: Lane, malformed: &Malformed, out: &mut Vec<Output>) {
+    fn handle_malformed(
+        &mut self,
+        now: Instant,
+        lane: Lane,
+        malformed: &Malformed,
+        out: &mut Vec<Output>,
+    ) {
+        if self.broken_answer(now, malformed, out) {
+            out.push(Output::Accepted { lane });
+            return;
+        }
         // Answering a broken answer can go round in circles, and a notification gets no answer;
         // but over HTTP it gets a status, and that can say what is wrong.
         let is_silent = match malformed.shape {
