@@ -232,7 +232,8 @@ impl ServerMachine {
         if self.serving.contains_id(&request.id) {
             return self.refuse_repeated(lane, batch, &request.id, out);
         }
-        if self.serving.len() >= self.config.max_calls {
+        // A ping takes no place, and one that is refused looks like a dead server.
+        if self.serving.len() >= self.config.max_calls && request.method != Method::Ping {
             let error = ErrorObject::new(ErrorCode::BUSY, "too many requests are in flight");
             return self.reply(lane, batch, request.id, Err(error), out);
         }
