@@ -64,6 +64,7 @@ impl std::error::Error for AskError {}
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Asked {
     key: ServeKey,
+    lane: Lane,
     by: AskedBy,
 }
 
@@ -135,7 +136,7 @@ impl ServerMachine {
         let limits = Timeouts::new(None, Some(self.config.ask_timeout));
         let id = self
             .asked
-            .insert(Allowance::new(now, limits), Asked { key, by });
+            .insert(Allowance::new(now, limits), Asked { key, lane, by });
         out.push(Output::send(
             lane,
             Request::new(RequestId::from(id), method, params),
@@ -184,11 +185,7 @@ impl ServerMachine {
         asked: Asked,
         out: &mut Vec<Output>,
     ) {
-        let lane = self
-            .serving
-            .get(asked.key)
-            .map_or(Lane::SHARED, |(_, in_flight)| in_flight.lane);
-        out.push(cancelled(lane, id, "no answer in time"));
+        out.push(cancelled(asked.lane, id, "no answer in time"));
         self.question_settled(now, asked, Err(AskError::TimedOut), out);
     }
 
@@ -368,14 +365,12 @@ impl ServerMachine {
             return;
         }
         for id in self.asked.ids() {
-            if self
-                .asked
-                .get(id)
-                .is_some_and(|entry| entry.owner.key == key)
-            {
-                self.asked.remove(id);
-                out.push(cancelled(Lane::SHARED, id, "the call is over"));
-            }
+            let lane = match self.asked.get(id) {
+                Some(entry) if entry.owner.key == key => entry.owner.lane,
+                _ => continue,
+            };
+            self.asked.remove(id);
+            out.push(cancelled(lane, id, "the call is over"));
         }
     }
 }

@@ -350,6 +350,8 @@ impl ServerMachine {
 
     /// The client is gone: nothing more can be said.
     fn shut_down(&mut self, out: &mut Vec<Output>) {
+        self.asked.drain();
+        self.batches = Batches::default();
         for key in self.serving.keys() {
             self.stop(key, out);
         }
