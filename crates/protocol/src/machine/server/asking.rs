@@ -133,6 +133,10 @@ impl ServerMachine {
         params: Option<Payload>,
         out: &mut Vec<Output>,
     ) {
+        // People are slow, and that is not the handler's fault.
+        if let Some(in_flight) = self.serving.get_mut(key) {
+            in_flight.deadline = None;
+        }
         let limits = Timeouts::new(None, Some(self.config.ask_timeout));
         let id = self
             .asked
@@ -197,11 +201,14 @@ impl ServerMachine {
         out: &mut Vec<Output>,
     ) {
         match asked.by {
-            AskedBy::Handler(ask) => out.push(Output::Reply {
-                key: asked.key,
-                ask,
-                outcome,
-            }),
+            AskedBy::Handler(ask) => {
+                self.restart_handler_clock(now, asked.key);
+                out.push(Output::Reply {
+                    key: asked.key,
+                    ask,
+                    outcome,
+                });
+            }
             AskedBy::Result(name) => match outcome {
                 Ok(answer) => self.answer_gathered(now, asked.key, name, answer, out),
                 Err(error) => {
@@ -212,6 +219,19 @@ impl ServerMachine {
                     );
                 }
             },
+        }
+    }
+
+    /// The last question of a call is settled: from here on it is the handler that takes time.
+    fn restart_handler_clock(&mut self, now: Instant, key: ServeKey) {
+        let deadline = self.handler_deadline(now);
+        let ids = self.asked.ids();
+        let mut open = ids.iter().filter_map(|id| self.asked.get(*id));
+        if open.any(|entry| entry.owner.key == key) {
+            return;
+        }
+        if let Some(in_flight) = self.serving.get_mut(key) {
+            in_flight.deadline = deadline;
         }
     }
 
