@@ -349,7 +349,10 @@ impl ServerMachine {
             return;
         };
         in_flight.deadline = deadline;
+        // What the client itself put there is not what it was asked for.
         let mut front = MemberText::default();
+        front.omit("inputResponses");
+        front.omit("requestState");
         if !gathering.answers.is_empty() {
             let mut text = vec![b'{'];
             for (name, answer) in &gathering.answers {
