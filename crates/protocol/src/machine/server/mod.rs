@@ -1,7 +1,7 @@
 //! The side that serves: admits requests of either era, delivers each answer once.
 //!
-//! A peer of the handshake era goes through the states of [`legacy`]; requests
-//! of the stateless era are admitted one by one by [`modern`], beside it.
+//! A peer of the handshake era goes through the states of `legacy`; requests
+//! of the stateless era are admitted one by one by `modern`, beside it.
 //! `answering` brings answers back, `asking` brings questions to the client,
 //! `listening` keeps subscriptions, `batch` gathers the answers of one frame.
 //!
