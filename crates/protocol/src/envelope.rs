@@ -106,6 +106,11 @@ impl MemberText {
         }
     }
 
+    /// Takes a member away that may be there, and puts nothing in its place.
+    pub(crate) fn omit(&mut self, name: &'static str) {
+        self.names.push(name);
+    }
+
     pub(crate) const fn is_empty(&self) -> bool {
         self.text.is_empty()
     }
@@ -139,7 +144,7 @@ pub(crate) fn with_members(
         }
         out.push(b'}');
     }
-    if old_meta.is_none() && front.text.is_empty() {
+    if old_meta.is_none() && front.names.is_empty() {
         append_rest(&mut out, old);
     } else {
         for (name, value) in Members::of(old) {

@@ -68,6 +68,8 @@ pub struct Malformed {
 pub enum Shape {
     /// It has a method.
     Request,
+    /// It has a method and no id at all, so nobody waits for an answer.
+    Notification,
     /// It has a result or an error.
     Response,
     /// It has neither, or both.
@@ -335,6 +337,12 @@ impl Envelope {
     fn into_message(mut self, bytes: &Bytes) -> Result<Message, Malformed> {
         let has_outcome = self.result.is_some() || self.error.is_some();
         let shape = match (&self.method, has_outcome) {
+            // A method that is not even a string makes it no notification.
+            (Some(method), false)
+                if self.id.is_none() && bytes.get(method.start) == Some(&b'"') =>
+            {
+                Shape::Notification
+            }
             (Some(_), false) => Shape::Request,
             (None, true) => Shape::Response,
             _ => Shape::Unclear,
@@ -609,6 +617,20 @@ mod tests {
             refused(r#"[{"jsonrpc":"2.0","id":1,"method":"ping"},"#).3,
             -32700
         );
+    }
+
+    #[test]
+    fn a_broken_notification_is_known_as_one() {
+        let shape = |text| refused(text).2;
+        assert_eq!(
+            shape(r#"{"jsonrpc":"2.0","method":"a","params":[1]}"#),
+            Shape::Notification
+        );
+        assert_eq!(
+            shape(r#"{"jsonrpc":"2.0","method":"a","params":1,"id":null}"#),
+            Shape::Request
+        );
+        assert_eq!(shape(r#"{"jsonrpc":"2.0","method":1}"#), Shape::Request);
     }
 
     #[test]

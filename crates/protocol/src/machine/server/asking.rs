@@ -13,7 +13,9 @@ use std::time::Instant;
 use serde_json::json;
 
 use crate::envelope::{MemberText, with_members};
-use crate::jsonrpc::{ErrorCode, ErrorObject, Notification, Request, RequestId, Response};
+use crate::jsonrpc::{
+    ErrorCode, ErrorObject, Malformed, Notification, Problem, Request, RequestId, Response, Shape,
+};
 use crate::machine::Lane;
 use crate::machine::allowance::{Allowance, Timeouts};
 use crate::machine::server::input::{Output, Serve};
@@ -38,6 +40,8 @@ pub enum AskError {
     NotDeclared(Method),
     /// In this era a handler answers with [`Answer::InputRequired`](super::Answer::InputRequired).
     NotInThisEra,
+    /// The client's answer is not one.
+    Malformed(Problem),
     /// The client did not answer in time.
     TimedOut,
 }
@@ -48,6 +52,7 @@ impl fmt::Display for AskError {
             Self::Refused(error) => write!(f, "the client refused: {error}"),
             Self::NotDeclared(method) => write!(f, "the client did not declare {method}"),
             Self::NotInThisEra => f.write_str("questions are part of the result in this era"),
+            Self::Malformed(problem) => write!(f, "the client's answer is not one: {problem}"),
             Self::TimedOut => f.write_str("the client did not answer in time"),
         }
     }
@@ -59,6 +64,7 @@ impl std::error::Error for AskError {}
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Asked {
     key: ServeKey,
+    lane: Lane,
     by: AskedBy,
 }
 
@@ -127,10 +133,14 @@ impl ServerMachine {
         params: Option<Payload>,
         out: &mut Vec<Output>,
     ) {
+        // People are slow, and that is not the handler's fault.
+        if let Some(in_flight) = self.serving.get_mut(key) {
+            in_flight.deadline = None;
+        }
         let limits = Timeouts::new(None, Some(self.config.ask_timeout));
         let id = self
             .asked
-            .insert(Allowance::new(now, limits), Asked { key, by });
+            .insert(Allowance::new(now, limits), Asked { key, lane, by });
         out.push(Output::send(
             lane,
             Request::new(RequestId::from(id), method, params),
@@ -152,6 +162,26 @@ impl ServerMachine {
         self.question_settled(now, entry.owner, outcome, out);
     }
 
+    /// Something came that names a question of ours but is no answer: true if it did.
+    ///
+    /// Only what cannot be a request counts, because the client has ids of its own.
+    pub(super) fn broken_answer(
+        &mut self,
+        now: Instant,
+        malformed: &Malformed,
+        out: &mut Vec<Output>,
+    ) -> bool {
+        let is_answer = malformed.shape == Shape::Response
+            || malformed.problem == Problem::NeitherResultNorError;
+        let id = malformed.id.as_ref().filter(|_| is_answer);
+        let Some(entry) = id.and_then(|id| self.asked.take(id)) else {
+            return false;
+        };
+        let outcome = Err(AskError::Malformed(malformed.problem));
+        self.question_settled(now, entry.owner, outcome, out);
+        true
+    }
+
     pub(super) fn ask_expired(
         &mut self,
         now: Instant,
@@ -159,11 +189,7 @@ impl ServerMachine {
         asked: Asked,
         out: &mut Vec<Output>,
     ) {
-        let lane = self
-            .serving
-            .get(asked.key)
-            .map_or(Lane::SHARED, |in_flight| in_flight.lane);
-        out.push(cancelled(lane, id, "no answer in time"));
+        out.push(cancelled(asked.lane, id, "no answer in time"));
         self.question_settled(now, asked, Err(AskError::TimedOut), out);
     }
 
@@ -175,11 +201,14 @@ impl ServerMachine {
         out: &mut Vec<Output>,
     ) {
         match asked.by {
-            AskedBy::Handler(ask) => out.push(Output::Reply {
-                key: asked.key,
-                ask,
-                outcome,
-            }),
+            AskedBy::Handler(ask) => {
+                self.restart_handler_clock(now, asked.key);
+                out.push(Output::Reply {
+                    key: asked.key,
+                    ask,
+                    outcome,
+                });
+            }
             AskedBy::Result(name) => match outcome {
                 Ok(answer) => self.answer_gathered(now, asked.key, name, answer, out),
                 Err(error) => {
@@ -190,6 +219,19 @@ impl ServerMachine {
                     );
                 }
             },
+        }
+    }
+
+    /// The last question of a call is settled: from here on it is the handler that takes time.
+    fn restart_handler_clock(&mut self, now: Instant, key: ServeKey) {
+        let deadline = self.handler_deadline(now);
+        let ids = self.asked.ids();
+        let mut open = ids.iter().filter_map(|id| self.asked.get(*id));
+        if open.any(|entry| entry.owner.key == key) {
+            return;
+        }
+        if let Some(in_flight) = self.serving.get_mut(key) {
+            in_flight.deadline = deadline;
         }
     }
 
@@ -307,7 +349,10 @@ impl ServerMachine {
             return;
         };
         in_flight.deadline = deadline;
+        // What the client itself put there is not what it was asked for.
         let mut front = MemberText::default();
+        front.omit("inputResponses");
+        front.omit("requestState");
         if !gathering.answers.is_empty() {
             let mut text = vec![b'{'];
             for (name, answer) in &gathering.answers {
@@ -343,14 +388,12 @@ impl ServerMachine {
             return;
         }
         for id in self.asked.ids() {
-            if self
-                .asked
-                .get(id)
-                .is_some_and(|entry| entry.owner.key == key)
-            {
-                self.asked.remove(id);
-                out.push(cancelled(Lane::SHARED, id, "the call is over"));
-            }
+            let lane = match self.asked.get(id) {
+                Some(entry) if entry.owner.key == key => entry.owner.lane,
+                _ => continue,
+            };
+            self.asked.remove(id);
+            out.push(cancelled(lane, id, "the call is over"));
         }
     }
 }

@@ -103,7 +103,9 @@ impl ServerMachine {
                 }
                 Ok(Message::Notification(told)) => self.handle_notification(told, out),
                 Ok(Message::Response(response)) => self.handle_response(now, response, out),
-                Err(malformed) if malformed.shape == Shape::Response => {}
+                Err(malformed) if !asks_for_answer(&malformed) => {
+                    self.broken_answer(now, &malformed, out);
+                }
                 Err(malformed) => {
                     let error = malformed.error();
                     let response = match malformed.id {
@@ -121,6 +123,14 @@ impl ServerMachine {
 fn wants_answer(entry: &Result<Message, Malformed>) -> bool {
     match entry {
         Ok(message) => matches!(message, Message::Request(_)),
-        Err(malformed) => malformed.shape != Shape::Response,
+        Err(malformed) => asks_for_answer(malformed),
+    }
+}
+
+/// Broken or not, notifications and answers make no entry.
+fn asks_for_answer(malformed: &Malformed) -> bool {
+    match malformed.shape {
+        Shape::Request | Shape::Unclear => true,
+        Shape::Notification | Shape::Response => false,
     }
 }

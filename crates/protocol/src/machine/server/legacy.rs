@@ -196,6 +196,10 @@ impl ServerMachine {
             )));
         };
         let method = request.method.known();
+        if method.is_some_and(Method::is_notification) {
+            // It has an id, so it is not the notification of that name.
+            return Err(ErrorObject::method_not_found(request.method.as_str()));
+        }
         // Requests may overtake `notifications/initialized` over HTTP, and some clients
         // set the log level before they confirm.
         let may_be_early =
@@ -213,7 +217,6 @@ impl ServerMachine {
         let sender = method.sender(Era::Handshake);
         if !method.exists_in(caller.revision)
             || !sender.is_client()
-            || method.is_notification()
             || !self.declares(method, caller.revision)
         {
             return Err(ErrorObject::method_not_found(method.name()));

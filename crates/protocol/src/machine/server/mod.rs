@@ -1,7 +1,7 @@
 //! The side that serves: admits requests of either era, delivers each answer once.
 //!
-//! A peer of the handshake era goes through the states of [`legacy`]; requests
-//! of the stateless era are admitted one by one by [`modern`], beside it.
+//! A peer of the handshake era goes through the states of `legacy`; requests
+//! of the stateless era are admitted one by one by `modern`, beside it.
 //! `answering` brings answers back, `asking` brings questions to the client,
 //! `listening` keeps subscriptions, `batch` gathers the answers of one frame.
 //!
@@ -168,7 +168,7 @@ impl ServerMachine {
         match frame {
             Ok(Frame::Single(message)) => self.handle_message(now, lane, message, out),
             Ok(Frame::Batch(entries)) => self.handle_batch(now, lane, entries, out),
-            Err(malformed) => self.handle_malformed(lane, &malformed, out),
+            Err(malformed) => self.handle_malformed(now, lane, &malformed, out),
         }
     }
 
@@ -192,9 +192,25 @@ impl ServerMachine {
         }
     }
 
-    fn handle_malformed(&mut self, lane: Lane, malformed: &Malformed, out: &mut Vec<Output>) {
-        if malformed.shape == Shape::Response {
-            // Never answered: answering a broken answer can go round in circles.
+    fn handle_malformed(
+        &mut self,
+        now: Instant,
+        lane: Lane,
+        malformed: &Malformed,
+        out: &mut Vec<Output>,
+    ) {
+        if self.broken_answer(now, malformed, out) {
+            out.push(Output::Accepted { lane });
+            return;
+        }
+        // Answering a broken answer can go round in circles, and a notification gets no answer;
+        // but over HTTP it gets a status, and that can say what is wrong.
+        let is_silent = match malformed.shape {
+            Shape::Response => true,
+            Shape::Notification => self.config.wire == Wire::Pipe,
+            Shape::Request | Shape::Unclear => false,
+        };
+        if is_silent {
             out.push(Output::Accepted { lane });
             return;
         }
@@ -219,7 +235,8 @@ impl ServerMachine {
         if self.serving.contains_id(&request.id) {
             return self.refuse_repeated(lane, batch, &request.id, out);
         }
-        if self.serving.len() >= self.config.max_calls {
+        // A ping takes no place, and one that is refused looks like a dead server.
+        if self.serving.len() >= self.config.max_calls && request.method != Method::Ping {
             let error = ErrorObject::new(ErrorCode::BUSY, "too many requests are in flight");
             return self.reply(lane, batch, request.id, Err(error), out);
         }
@@ -336,6 +353,8 @@ impl ServerMachine {
 
     /// The client is gone: nothing more can be said.
     fn shut_down(&mut self, out: &mut Vec<Output>) {
+        self.asked.drain();
+        self.batches = Batches::default();
         for key in self.serving.keys() {
             self.stop(key, out);
         }
