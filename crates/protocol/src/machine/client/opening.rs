@@ -210,7 +210,7 @@ impl ClientMachine {
             (Mode::Auto, Some(revision)) => self.fall_back(now, revision, out),
             _ => {
                 let theirs = theirs.clone();
-                self.fail(Failure::NoCommonRevision { theirs }, out);
+                self.fail_without_common_revision(&Revision::ALL, theirs, out);
             }
         }
     }
@@ -236,8 +236,12 @@ impl ClientMachine {
             });
         match (self.config.mode, revision::choose_handshake(&theirs)) {
             (Mode::Auto, Some(revision)) if only_handshake => self.fall_back(now, revision, out),
-            _ if error.code == ErrorCode::UNSUPPORTED_VERSION && !theirs.is_empty() => {
-                self.fail(Failure::NoCommonRevision { theirs }, out);
+            // A server that lists what it has just refused has a reason that only it knows.
+            _ if error.code == ErrorCode::UNSUPPORTED_VERSION
+                && !theirs.is_empty()
+                && self.choose_stateless(&theirs).is_none() =>
+            {
+                self.fail_without_common_revision(&Revision::ALL, theirs, out);
             }
             _ => self.fail(Failure::Refused(error), out),
         }
@@ -321,7 +325,9 @@ impl ClientMachine {
         });
         let Some(revision) = revision else {
             let theirs = vec![theirs.to_owned()];
-            return self.fail(Failure::NoCommonRevision { theirs }, out);
+            let with_handshake = |revision: &Revision| revision.era() == Era::Handshake;
+            let ours: Vec<_> = Revision::ALL.into_iter().filter(with_handshake).collect();
+            return self.fail_without_common_revision(&ours, theirs, out);
         };
         let agreed = Agreed {
             revision,
@@ -400,6 +406,19 @@ impl ClientMachine {
             }
             other => self.fail(Failure::Unreachable(other), out),
         }
+    }
+
+    fn fail_without_common_revision(
+        &mut self,
+        ours: &[Revision],
+        theirs: Vec<String>,
+        out: &mut Vec<Output>,
+    ) {
+        let ours = match self.config.mode {
+            Mode::Pinned(revision) => vec![revision],
+            Mode::Auto | Mode::Legacy => ours.to_vec(),
+        };
+        self.fail(Failure::NoCommonRevision { ours, theirs }, out);
     }
 
     fn opened(&mut self, agreed: Agreed, out: &mut Vec<Output>) {
