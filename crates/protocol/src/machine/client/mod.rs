@@ -383,7 +383,8 @@ impl ClientMachine {
         if self.state == ClientState::Created && self.opening.may_restart(&self.config) {
             // Some servers exit at the first message that they do not know.
             self.pending.drain();
-            self.opening = Opening::restarting();
+            self.withdraw_questions(out);
+            self.opening = self.opening.restarting();
             out.push(Output::Restart);
             return;
         }
@@ -399,9 +400,7 @@ impl ClientMachine {
         self.state = state;
         self.pending.drain();
         self.opening = Opening::default();
-        for key in self.questions.drain() {
-            out.push(Output::Withdrawn(key));
-        }
+        self.withdraw_questions(out);
         let mut keys: Vec<CallKey> = self.calls.drain().map(|(key, _)| key).collect();
         keys.extend(self.listeners.drain().map(|(key, _)| key));
         keys.sort_unstable();
@@ -415,6 +414,12 @@ impl ClientMachine {
             ClientState::Failed(failure) => Output::Failed(failure.clone()),
             _ => Output::Closed,
         });
+    }
+
+    fn withdraw_questions(&mut self, out: &mut Vec<Output>) {
+        for key in self.questions.drain() {
+            out.push(Output::Withdrawn(key));
+        }
     }
 
     fn era(&self) -> Option<Era> {

@@ -61,9 +61,11 @@ enum Stage {
 }
 
 impl Opening {
-    pub(super) fn restarting() -> Self {
+    /// As it goes on with a new life of the server, in the time that is left.
+    pub(super) fn restarting(&self) -> Self {
         Self {
             restarted: true,
+            limit: self.limit,
             ..Self::default()
         }
     }
@@ -91,7 +93,8 @@ impl ClientMachine {
         if self.state != ClientState::Created || !matches!(self.opening.stage, Stage::Waiting) {
             return;
         }
-        self.opening.limit = Some(now + self.config.open_timeout);
+        let limit = now + self.config.open_timeout;
+        self.opening.limit.get_or_insert(limit);
         match self.config.mode {
             Mode::Auto if self.opening.restarted || self.opening.old_transport => {
                 self.greet(now, Revision::LATEST_HANDSHAKE, None, out);
@@ -110,9 +113,11 @@ impl ClientMachine {
         // A pinned revision has nothing to fall back to: it waits as long as the opening may take.
         // Over HTTP a silent server is a slow one: the protocol has a status for every refusal.
         let falls_back = self.config.mode == Mode::Auto && self.config.wire == Wire::Pipe;
+        // Half of the time at least is left for the handshake.
+        let patience = self.config.probe_timeout.min(self.config.open_timeout / 2);
         self.opening.stage = Stage::Probing {
             id,
-            until: falls_back.then(|| now + self.config.probe_timeout),
+            until: falls_back.then(|| now + patience),
         };
     }
 
@@ -400,6 +405,7 @@ impl ClientMachine {
                     && !matches!(self.config.mode, Mode::Pinned(r) if r != Revision::V2024_11_05) =>
             {
                 self.pending.drain();
+                self.withdraw_questions(out);
                 self.opening.stage = Stage::Waiting;
                 self.opening.old_transport = true;
                 out.push(Output::UseOldTransport);
@@ -425,6 +431,10 @@ impl ClientMachine {
         // Whatever of the opening is still out is no longer waited for.
         self.pending.drain();
         self.opening = Opening::default();
+        if agreed.revision.era() == Era::Stateless {
+            // Asked by request before the era was known; in this one clients never answer those.
+            self.withdraw_questions(out);
+        }
         self.state = ClientState::Ready(Box::new(agreed.clone()));
         out.push(Output::Opened(Box::new(agreed)));
     }
