@@ -231,9 +231,13 @@ impl ClientMachine {
     fn handle_response(&mut self, now: Instant, response: Response, out: &mut Vec<Output>) {
         let entry = response.id.as_ref().and_then(|id| self.pending.take(id));
         let Some(entry) = entry else {
-            // While opening, an error that names no request of ours can only mean the one we sent.
-            if self.state == ClientState::Created && response.outcome.is_err() {
-                return self.opening_error_for_nobody(now, response, out);
+            // While opening, an answer that names no request of ours can only mean the one we sent.
+            let repeated = response
+                .id
+                .as_ref()
+                .is_some_and(|id| self.pending.has_given(id));
+            if self.state == ClientState::Created && !repeated {
+                return self.opening_answer_for_nobody(now, response, out);
             }
             out.push(Output::Ignored(Ignored::UnknownAnswer(response.id)));
             return;

@@ -18,7 +18,7 @@ use crate::jsonrpc::{ErrorCode, ErrorObject, Notification, Request, RequestId, R
 use crate::machine::allowance::{Allowance, Timeouts};
 use crate::machine::client::call::Retry;
 use crate::machine::client::input::{
-    Agreed, ClientConfig, Failure, LaneEnd, Mode, Output, Violation,
+    Agreed, ClientConfig, Failure, Ignored, LaneEnd, Mode, Output, Violation,
 };
 use crate::machine::client::{ClientMachine, ClientState, Owner, legacy};
 use crate::machine::{Lane, Wire};
@@ -182,9 +182,11 @@ impl ClientMachine {
     ) {
         match outcome {
             Ok(result) => match result.decode::<DiscoverResult>() {
-                Ok(discovered) => self.discovered(now, discovered, out),
+                Ok(discovered) if matches!(result.result_type(), None | Some("complete")) => {
+                    self.discovered(now, discovered, out);
+                }
                 // A server of the handshake era that answers anything with something.
-                Err(_) => self.fall_back(now, Revision::LATEST_HANDSHAKE, out),
+                _ => self.fall_back(now, Revision::LATEST_HANDSHAKE, out),
             },
             Err(error) if error.code.is_stateless_only() => self.probe_refused(now, error, out),
             Err(error) => match self.config.mode {
@@ -257,39 +259,37 @@ impl ClientMachine {
         self.fall_back(now, Revision::LATEST_HANDSHAKE, out);
     }
 
-    /// An error that names no request came while opening: some servers lose the id.
-    pub(super) fn opening_error_for_nobody(
+    /// An answer that names no request of ours came while opening: some servers lose the id.
+    pub(super) fn opening_answer_for_nobody(
         &mut self,
         now: Instant,
         response: Response,
         out: &mut Vec<Output>,
     ) {
-        let Err(error) = response.outcome else {
-            return;
-        };
-        match self.opening.stage {
-            Stage::Probing { id, .. } => {
+        match (&self.opening.stage, response.outcome) {
+            // Of two requests, the probe was sent first and is answered first.
+            (
+                &(Stage::Probing { id, .. }
+                | Stage::Greeting {
+                    probe: Some(id), ..
+                }),
+                Err(error),
+            ) => {
                 self.pending.remove(id);
                 self.probe_answered(now, Err(error), out);
             }
-            // The probe, sent first, is answered first.
-            Stage::Greeting {
-                id,
-                offered,
-                probe: Some(probe),
-            } => {
-                self.pending.remove(probe);
-                self.opening.stage = Stage::Greeting {
-                    id,
-                    offered,
-                    probe: None,
-                };
-            }
-            Stage::Greeting { id, .. } => {
+            (&Stage::Greeting { id, .. }, Err(error)) => {
                 self.pending.remove(id);
                 self.greeting_answered(now, Err(error), out);
             }
-            Stage::Waiting => {}
+            // A result for nobody is no discover result: a server of that era keeps the id.
+            (&Stage::Probing { id, .. }, Ok(_)) => {
+                self.pending.remove(id);
+                self.probe_unreadable(now, out);
+            }
+            (Stage::Greeting { .. }, Ok(_)) | (Stage::Waiting, _) => {
+                out.push(Output::Ignored(Ignored::UnknownAnswer(response.id)));
+            }
         }
     }
 
