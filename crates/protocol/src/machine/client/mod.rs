@@ -148,10 +148,13 @@ impl ClientMachine {
         }
     }
 
-    fn handle_when_over(&self, input: Input, out: &mut Vec<Output>) {
+    fn handle_when_over(&mut self, input: Input, out: &mut Vec<Output>) {
         let refused = match input {
             Input::Call(call) => call.key,
             Input::Listen { key, .. } | Input::SetLogLevel { key, .. } => key,
+            Input::Close if self.state != ClientState::Closed => {
+                return self.end(ClientState::Closed, out);
+            }
             // Whatever else arrives late has no one left to concern.
             Input::Opened
             | Input::Received { .. }

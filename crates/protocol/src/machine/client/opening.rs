@@ -389,7 +389,9 @@ impl ClientMachine {
     pub(super) fn probe_lane_ended(&mut self, now: Instant, end: LaneEnd, out: &mut Vec<Output>) {
         match end {
             // Busy, broken or closed to us says nothing about the era.
-            LaneEnd::Refused { status } if is_refusal_of_the_form(status) => {
+            LaneEnd::Refused { status }
+                if is_refusal_of_the_form(status) && self.config.mode == Mode::Auto =>
+            {
                 self.fall_back(now, Revision::LATEST_HANDSHAKE, out);
             }
             other => self.fail(Failure::Unreachable(other), out),
