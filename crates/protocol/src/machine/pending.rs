@@ -60,11 +60,13 @@ impl<T> Pending<T> {
     ///
     /// All our ids are integers, so a peer that echoes `"7"` for `7` can mean nothing else.
     pub(crate) fn number(&self, id: &RequestId) -> Option<i64> {
-        let number = match id.as_integer() {
-            Some(number) => number,
-            None => id.as_text()?.parse().ok()?,
-        };
+        let number = as_number(id)?;
         self.entries.contains_key(&number).then_some(number)
+    }
+
+    /// Was this id ever given to a request of ours, answered or not?
+    pub(crate) fn has_given(&self, id: &RequestId) -> bool {
+        as_number(id).is_some_and(|number| (1..self.next_id).contains(&number))
     }
 
     pub(crate) fn get(&self, id: i64) -> Option<&Entry<T>> {
@@ -141,5 +143,12 @@ impl<T> Pending<T> {
         {
             self.earliest = Some(deadline);
         }
+    }
+}
+
+fn as_number(id: &RequestId) -> Option<i64> {
+    match id.as_integer() {
+        Some(number) => Some(number),
+        None => id.as_text()?.parse().ok(),
     }
 }

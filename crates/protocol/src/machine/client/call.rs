@@ -73,7 +73,7 @@ pub enum CallError {
     TooManyRounds(u32),
     /// Nothing was sent: the connection is not open yet.
     NotReady,
-    /// Nothing was sent: the connection is closed.
+    /// The connection is closed. The server may have seen what was in flight by then.
     Closed,
     /// Nothing was sent: the key is in use by another call.
     KeyInUse,
@@ -91,7 +91,6 @@ impl CallError {
         matches!(
             self,
             Self::NotReady
-                | Self::Closed
                 | Self::KeyInUse
                 | Self::TooManyCalls(_)
                 | Self::NotDeclared(_)
@@ -567,5 +566,16 @@ fn backoff(rounds: u32) -> Duration {
         0 | 1 => Duration::ZERO,
         // 100 ms, doubling, at most 5 s: patient with a server that polls something slow.
         _ => Duration::from_millis(100 << (rounds - 2).min(6)).min(Duration::from_secs(5)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_that_a_close_ended_may_have_been_seen() {
+        assert!(CallError::NotReady.is_unsent());
+        assert!(!CallError::Closed.is_unsent());
     }
 }

@@ -271,6 +271,8 @@ pub enum Ignored {
 pub enum Failure {
     /// No revision is spoken by both.
     NoCommonRevision {
+        /// What we would have spoken.
+        ours: Vec<Revision>,
         /// What the server speaks, in its own words.
         theirs: Vec<String>,
     },
@@ -289,13 +291,15 @@ pub enum Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoCommonRevision { theirs } => write!(
-                f,
-                "no common protocol revision: the server speaks {}, we speak {} to {}",
-                theirs.join(", "),
-                Revision::V2024_11_05,
-                Revision::LATEST
-            ),
+            Self::NoCommonRevision { ours, theirs } => {
+                let theirs = theirs.iter().map(String::as_str);
+                write!(
+                    f,
+                    "no common protocol revision: the server speaks {}; we speak {}",
+                    list(theirs),
+                    list(ours.iter().map(|revision| revision.as_str())),
+                )
+            }
             Self::Refused(error) => write!(f, "the server refused the connection: {error}"),
             Self::TimedOut(limit) => write!(f, "the connection was not open within {limit:?}"),
             Self::Violation(violation) => write!(f, "the server broke the protocol: {violation}"),
@@ -306,6 +310,14 @@ impl fmt::Display for Failure {
 }
 
 impl std::error::Error for Failure {}
+
+fn list<'a>(revisions: impl Iterator<Item = &'a str>) -> String {
+    let named: Vec<&str> = revisions.collect();
+    if named.is_empty() {
+        return "none".to_owned();
+    }
+    named.join(", ")
+}
 
 /// How a server broke the protocol.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -148,10 +148,13 @@ impl ClientMachine {
         }
     }
 
-    fn handle_when_over(&self, input: Input, out: &mut Vec<Output>) {
+    fn handle_when_over(&mut self, input: Input, out: &mut Vec<Output>) {
         let refused = match input {
             Input::Call(call) => call.key,
             Input::Listen { key, .. } | Input::SetLogLevel { key, .. } => key,
+            Input::Close if self.state != ClientState::Closed => {
+                return self.end(ClientState::Closed, out);
+            }
             // Whatever else arrives late has no one left to concern.
             Input::Opened
             | Input::Received { .. }
@@ -231,9 +234,13 @@ impl ClientMachine {
     fn handle_response(&mut self, now: Instant, response: Response, out: &mut Vec<Output>) {
         let entry = response.id.as_ref().and_then(|id| self.pending.take(id));
         let Some(entry) = entry else {
-            // While opening, an error that names no request of ours can only mean the one we sent.
-            if self.state == ClientState::Created && response.outcome.is_err() {
-                return self.opening_error_for_nobody(now, response, out);
+            // While opening, an answer that names no request of ours can only mean the one we sent.
+            let repeated = response
+                .id
+                .as_ref()
+                .is_some_and(|id| self.pending.has_given(id));
+            if self.state == ClientState::Created && !repeated {
+                return self.opening_answer_for_nobody(now, response, out);
             }
             out.push(Output::Ignored(Ignored::UnknownAnswer(response.id)));
             return;
@@ -383,7 +390,8 @@ impl ClientMachine {
         if self.state == ClientState::Created && self.opening.may_restart(&self.config) {
             // Some servers exit at the first message that they do not know.
             self.pending.drain();
-            self.opening = Opening::restarting();
+            self.withdraw_questions(out);
+            self.opening = self.opening.restarting();
             out.push(Output::Restart);
             return;
         }
@@ -399,9 +407,7 @@ impl ClientMachine {
         self.state = state;
         self.pending.drain();
         self.opening = Opening::default();
-        for key in self.questions.drain() {
-            out.push(Output::Withdrawn(key));
-        }
+        self.withdraw_questions(out);
         let mut keys: Vec<CallKey> = self.calls.drain().map(|(key, _)| key).collect();
         keys.extend(self.listeners.drain().map(|(key, _)| key));
         keys.sort_unstable();
@@ -415,6 +421,12 @@ impl ClientMachine {
             ClientState::Failed(failure) => Output::Failed(failure.clone()),
             _ => Output::Closed,
         });
+    }
+
+    fn withdraw_questions(&mut self, out: &mut Vec<Output>) {
+        for key in self.questions.drain() {
+            out.push(Output::Withdrawn(key));
+        }
     }
 
     fn era(&self) -> Option<Era> {

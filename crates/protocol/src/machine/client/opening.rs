@@ -18,7 +18,7 @@ use crate::jsonrpc::{ErrorCode, ErrorObject, Notification, Request, RequestId, R
 use crate::machine::allowance::{Allowance, Timeouts};
 use crate::machine::client::call::Retry;
 use crate::machine::client::input::{
-    Agreed, ClientConfig, Failure, LaneEnd, Mode, Output, Violation,
+    Agreed, ClientConfig, Failure, Ignored, LaneEnd, Mode, Output, Violation,
 };
 use crate::machine::client::{ClientMachine, ClientState, Owner, legacy};
 use crate::machine::{Lane, Wire};
@@ -61,9 +61,11 @@ enum Stage {
 }
 
 impl Opening {
-    pub(super) fn restarting() -> Self {
+    /// As it goes on with a new life of the server, in the time that is left.
+    pub(super) fn restarting(&self) -> Self {
         Self {
             restarted: true,
+            limit: self.limit,
             ..Self::default()
         }
     }
@@ -91,7 +93,8 @@ impl ClientMachine {
         if self.state != ClientState::Created || !matches!(self.opening.stage, Stage::Waiting) {
             return;
         }
-        self.opening.limit = Some(now + self.config.open_timeout);
+        let limit = now + self.config.open_timeout;
+        self.opening.limit.get_or_insert(limit);
         match self.config.mode {
             Mode::Auto if self.opening.restarted || self.opening.old_transport => {
                 self.greet(now, Revision::LATEST_HANDSHAKE, None, out);
@@ -110,9 +113,11 @@ impl ClientMachine {
         // A pinned revision has nothing to fall back to: it waits as long as the opening may take.
         // Over HTTP a silent server is a slow one: the protocol has a status for every refusal.
         let falls_back = self.config.mode == Mode::Auto && self.config.wire == Wire::Pipe;
+        // Half of the time at least is left for the handshake.
+        let patience = self.config.probe_timeout.min(self.config.open_timeout / 2);
         self.opening.stage = Stage::Probing {
             id,
-            until: falls_back.then(|| now + self.config.probe_timeout),
+            until: falls_back.then(|| now + patience),
         };
     }
 
@@ -177,9 +182,11 @@ impl ClientMachine {
     ) {
         match outcome {
             Ok(result) => match result.decode::<DiscoverResult>() {
-                Ok(discovered) => self.discovered(now, discovered, out),
+                Ok(discovered) if matches!(result.result_type(), None | Some("complete")) => {
+                    self.discovered(now, discovered, out);
+                }
                 // A server of the handshake era that answers anything with something.
-                Err(_) => self.fall_back(now, Revision::LATEST_HANDSHAKE, out),
+                _ => self.fall_back(now, Revision::LATEST_HANDSHAKE, out),
             },
             Err(error) if error.code.is_stateless_only() => self.probe_refused(now, error, out),
             Err(error) => match self.config.mode {
@@ -210,7 +217,7 @@ impl ClientMachine {
             (Mode::Auto, Some(revision)) => self.fall_back(now, revision, out),
             _ => {
                 let theirs = theirs.clone();
-                self.fail(Failure::NoCommonRevision { theirs }, out);
+                self.fail_without_common_revision(&Revision::ALL, theirs, out);
             }
         }
     }
@@ -236,8 +243,12 @@ impl ClientMachine {
             });
         match (self.config.mode, revision::choose_handshake(&theirs)) {
             (Mode::Auto, Some(revision)) if only_handshake => self.fall_back(now, revision, out),
-            _ if error.code == ErrorCode::UNSUPPORTED_VERSION && !theirs.is_empty() => {
-                self.fail(Failure::NoCommonRevision { theirs }, out);
+            // A server that lists what it has just refused has a reason that only it knows.
+            _ if error.code == ErrorCode::UNSUPPORTED_VERSION
+                && !theirs.is_empty()
+                && self.choose_stateless(&theirs).is_none() =>
+            {
+                self.fail_without_common_revision(&Revision::ALL, theirs, out);
             }
             _ => self.fail(Failure::Refused(error), out),
         }
@@ -248,39 +259,37 @@ impl ClientMachine {
         self.fall_back(now, Revision::LATEST_HANDSHAKE, out);
     }
 
-    /// An error that names no request came while opening: some servers lose the id.
-    pub(super) fn opening_error_for_nobody(
+    /// An answer that names no request of ours came while opening: some servers lose the id.
+    pub(super) fn opening_answer_for_nobody(
         &mut self,
         now: Instant,
         response: Response,
         out: &mut Vec<Output>,
     ) {
-        let Err(error) = response.outcome else {
-            return;
-        };
-        match self.opening.stage {
-            Stage::Probing { id, .. } => {
+        match (&self.opening.stage, response.outcome) {
+            // Of two requests, the probe was sent first and is answered first.
+            (
+                &(Stage::Probing { id, .. }
+                | Stage::Greeting {
+                    probe: Some(id), ..
+                }),
+                Err(error),
+            ) => {
                 self.pending.remove(id);
                 self.probe_answered(now, Err(error), out);
             }
-            // The probe, sent first, is answered first.
-            Stage::Greeting {
-                id,
-                offered,
-                probe: Some(probe),
-            } => {
-                self.pending.remove(probe);
-                self.opening.stage = Stage::Greeting {
-                    id,
-                    offered,
-                    probe: None,
-                };
-            }
-            Stage::Greeting { id, .. } => {
+            (&Stage::Greeting { id, .. }, Err(error)) => {
                 self.pending.remove(id);
                 self.greeting_answered(now, Err(error), out);
             }
-            Stage::Waiting => {}
+            // A result for nobody is no discover result: a server of that era keeps the id.
+            (&Stage::Probing { id, .. }, Ok(_)) => {
+                self.pending.remove(id);
+                self.probe_unreadable(now, out);
+            }
+            (Stage::Greeting { .. }, Ok(_)) | (Stage::Waiting, _) => {
+                out.push(Output::Ignored(Ignored::UnknownAnswer(response.id)));
+            }
         }
     }
 
@@ -321,7 +330,9 @@ impl ClientMachine {
         });
         let Some(revision) = revision else {
             let theirs = vec![theirs.to_owned()];
-            return self.fail(Failure::NoCommonRevision { theirs }, out);
+            let with_handshake = |revision: &Revision| revision.era() == Era::Handshake;
+            let ours: Vec<_> = Revision::ALL.into_iter().filter(with_handshake).collect();
+            return self.fail_without_common_revision(&ours, theirs, out);
         };
         let agreed = Agreed {
             revision,
@@ -378,7 +389,9 @@ impl ClientMachine {
     pub(super) fn probe_lane_ended(&mut self, now: Instant, end: LaneEnd, out: &mut Vec<Output>) {
         match end {
             // Busy, broken or closed to us says nothing about the era.
-            LaneEnd::Refused { status } if is_refusal_of_the_form(status) => {
+            LaneEnd::Refused { status }
+                if is_refusal_of_the_form(status) && self.config.mode == Mode::Auto =>
+            {
                 self.fall_back(now, Revision::LATEST_HANDSHAKE, out);
             }
             other => self.fail(Failure::Unreachable(other), out),
@@ -394,6 +407,7 @@ impl ClientMachine {
                     && !matches!(self.config.mode, Mode::Pinned(r) if r != Revision::V2024_11_05) =>
             {
                 self.pending.drain();
+                self.withdraw_questions(out);
                 self.opening.stage = Stage::Waiting;
                 self.opening.old_transport = true;
                 out.push(Output::UseOldTransport);
@@ -402,10 +416,27 @@ impl ClientMachine {
         }
     }
 
+    fn fail_without_common_revision(
+        &mut self,
+        ours: &[Revision],
+        theirs: Vec<String>,
+        out: &mut Vec<Output>,
+    ) {
+        let ours = match self.config.mode {
+            Mode::Pinned(revision) => vec![revision],
+            Mode::Auto | Mode::Legacy => ours.to_vec(),
+        };
+        self.fail(Failure::NoCommonRevision { ours, theirs }, out);
+    }
+
     fn opened(&mut self, agreed: Agreed, out: &mut Vec<Output>) {
         // Whatever of the opening is still out is no longer waited for.
         self.pending.drain();
         self.opening = Opening::default();
+        if agreed.revision.era() == Era::Stateless {
+            // Asked by request before the era was known; in this one clients never answer those.
+            self.withdraw_questions(out);
+        }
         self.state = ClientState::Ready(Box::new(agreed.clone()));
         out.push(Output::Opened(Box::new(agreed)));
     }
