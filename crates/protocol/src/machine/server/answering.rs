@@ -32,14 +32,26 @@ impl ServerMachine {
             return;
         }
         match answer {
-            Answer::Error(error) => self.finish(key, Err(error), out),
+            Answer::Error(error) => {
+                let error = match in_flight.era {
+                    Era::Handshake => error,
+                    Era::Stateless => modern::restate(error),
+                };
+                self.finish(key, Err(error), out);
+            }
             Answer::Result(result) => {
-                let result = match in_flight.era {
-                    Era::Handshake => result,
-                    Era::Stateless => modern::complete(&result, in_flight.method, &self.config),
+                let kind = result.result_type();
+                if kind == Some("input_required") {
+                    // Whichever way a handler says it, what it asks is held to the rules.
+                    return self.input_required(now, key, &result, out);
+                }
+                let outcome = match in_flight.era {
+                    Era::Handshake => Ok(result),
+                    Era::Stateless => modern::check_kind(kind, in_flight)
+                        .map(|()| modern::complete(&result, kind, in_flight.method, &self.config)),
                 };
                 self.note_subscription(key);
-                self.finish(key, Ok(result), out);
+                self.finish(key, outcome, out);
             }
             Answer::InputRequired(result) => self.input_required(now, key, &result, out),
         }

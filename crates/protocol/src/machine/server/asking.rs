@@ -283,7 +283,8 @@ impl ServerMachine {
                 let mut front = MemberText::default();
                 front.push("resultType", b"\"input_required\"");
                 let result = with_members(Some(result), &front, &MemberText::default());
-                let result = modern::complete(&result, None, &self.config);
+                let kind = Some("input_required");
+                let result = modern::complete(&result, kind, None, &self.config);
                 self.finish(key, Ok(result), out);
             }
             Era::Handshake => self.gather(now, lane, key, wanted, out),

@@ -14,15 +14,14 @@ use crate::machine::server::{InFlight, ServeKey, ServerMachine, ServerState, Wor
 use crate::method::Method;
 use crate::payload::Payload;
 use crate::revision::Era;
+use crate::types::SubscriptionFilter;
 use crate::types::meta_key as key;
-use crate::types::{ClientCapabilities, SubscriptionFilter, TASKS_EXTENSION};
 
 impl ServerMachine {
     /// A client of the stateless era opens a stream of changes.
     pub(super) fn listen(
         &mut self,
         lane: Lane,
-        batch: Option<u64>,
         request: Request,
         caller: Arc<Caller>,
         out: &mut Vec<Output>,
@@ -36,24 +35,22 @@ impl ServerMachine {
             Some(Ok(wanted)) => wanted,
             Some(Err(error)) => {
                 let error = ErrorObject::invalid_params(format!("notifications: {error}"));
-                return self.reply(lane, batch, request.id, Err(error), out);
+                return self.reply(lane, None, request.id, Err(error), out);
             }
             None => {
                 let error = ErrorObject::invalid_params("subscriptions/listen needs notifications");
-                return self.reply(lane, batch, request.id, Err(error), out);
+                return self.reply(lane, None, request.id, Err(error), out);
             }
         };
-        if !wanted.tasks().is_empty() && !caller.capabilities.has_extension(TASKS_EXTENSION) {
-            let mut required = ClientCapabilities::default();
-            let extensions = required.extensions.get_or_insert_default();
-            extensions.insert(TASKS_EXTENSION.to_owned(), json!({}));
-            let error = ErrorObject::missing_capabilities(required);
-            return self.reply(lane, batch, request.id, Err(error), out);
+        if !wanted.tasks().is_empty()
+            && let Err(error) = modern::check_tasks_declared(&caller)
+        {
+            return self.reply(lane, None, request.id, Err(error), out);
         }
         let granted = wanted.within(&self.config.capabilities);
         let in_flight = InFlight {
             lane,
-            batch,
+            batch: None,
             method: Some(Method::SubscriptionsListen),
             era: Era::Stateless,
             caller,
@@ -156,7 +153,7 @@ impl ServerMachine {
         let mut meta = MemberText::default();
         meta.push_value(key::SUBSCRIPTION_ID, &id);
         let result = with_members(None, &MemberText::default(), &meta);
-        let result = modern::complete(&result, None, &self.config);
+        let result = modern::complete(&result, None, None, &self.config);
         self.reply(in_flight.lane, in_flight.batch, id, Ok(result), out);
         if let Work::Listening(filter) = in_flight.work {
             out.push(Output::ListeningEnded { key, filter });

@@ -242,7 +242,16 @@ impl ServerMachine {
         }
         let envelope = Envelope::of(request.params.as_ref());
         if self.is_stateless(&request, &envelope) {
-            self.admit_stateless(now, lane, batch, request, out);
+            if batch.is_some() {
+                // The era has no batches; a subscription in one would hold back all its answers.
+                let error = ErrorObject::invalid_request(format!(
+                    "{} of revision {} must not be part of a batch",
+                    request.method,
+                    Revision::LATEST
+                ));
+                return self.reply(lane, batch, request.id, Err(error), out);
+            }
+            self.admit_stateless(now, lane, request, out);
         } else {
             self.admit_handshake(now, lane, batch, request, out);
         }
@@ -250,15 +259,15 @@ impl ServerMachine {
 
     /// Which era does this request belong to? Each is served by its own form.
     fn is_stateless(&self, request: &Request, envelope: &Envelope<'_>) -> bool {
-        // On a pipe, `initialize` is a handshake whatever else it carries; over HTTP the envelope wins.
-        if request.method == Method::Initialize && self.config.wire == Wire::Pipe {
-            return false;
+        // Half an envelope is one too: what it lacks is told. No handshake has these keys.
+        let has_envelope =
+            envelope.protocol_version.is_some() || envelope.client_capabilities.is_some();
+        match request.method.known() {
+            // On a pipe it is a handshake whatever else it carries; over HTTP the envelope wins.
+            Some(Method::Initialize) => self.config.wire == Wire::Http && has_envelope,
+            Some(Method::ServerDiscover | Method::SubscriptionsListen) => true,
+            _ => has_envelope || !self.config.serves(Era::Handshake),
         }
-        envelope.protocol_version.is_some()
-            || matches!(
-                request.method.known(),
-                Some(Method::ServerDiscover | Method::SubscriptionsListen)
-            )
     }
 
     /// The id is in flight: the first call keeps it, the second is refused.

@@ -5,17 +5,20 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use serde_json::json;
+
 use crate::envelope::{Envelope, MemberText, with_members};
-use crate::jsonrpc::{ErrorObject, Request};
+use crate::jsonrpc::{ErrorCode, ErrorObject, Request};
 use crate::machine::Lane;
 use crate::machine::server::input::{Caller, Output, ServerConfig};
 use crate::machine::server::legacy::progress_token;
 use crate::machine::server::{InFlight, Serve, ServerMachine, Work};
-use crate::method::Method;
-use crate::payload::Payload;
+use crate::method::{Method, Need};
+use crate::payload::{Members, Payload};
 use crate::revision::{Era, Revision};
+use crate::scan::names;
 use crate::types::meta_key as key;
-use crate::types::{DiscoverResult, LoggingLevel};
+use crate::types::{ClientCapabilities, DiscoverResult, LoggingLevel, TASKS_EXTENSION};
 
 /// What a request of the stateless era says about itself.
 #[derive(Debug)]
@@ -66,23 +69,24 @@ impl ServerMachine {
         &mut self,
         now: Instant,
         lane: Lane,
-        batch: Option<u64>,
         request: Request,
         out: &mut Vec<Output>,
     ) {
-        let admitted = admit(&request, &self.config)
-            .and_then(|admitted| self.check_stateless_method(&request).map(|()| admitted));
+        let admitted = admit(&request, &self.config).and_then(|admitted| {
+            self.check_stateless_method(&request, &admitted.caller)
+                .map(|()| admitted)
+        });
         let Admitted { caller, log_level } = match admitted {
             Ok(admitted) => admitted,
-            Err(error) => return self.reply(lane, batch, request.id, Err(error), out),
+            Err(error) => return self.reply(lane, None, request.id, Err(error), out),
         };
         match request.method.known() {
             Some(Method::ServerDiscover) => {
                 let outcome = self.discover();
-                return self.reply(lane, batch, request.id, outcome, out);
+                return self.reply(lane, None, request.id, outcome, out);
             }
             Some(Method::SubscriptionsListen) => {
-                return self.listen(lane, batch, request, caller, out);
+                return self.listen(lane, request, caller, out);
             }
             _ => {}
         }
@@ -90,7 +94,7 @@ impl ServerMachine {
         let wants_progress = progress_token.is_some();
         let in_flight = InFlight {
             lane,
-            batch,
+            batch: None,
             method: request.method.known(),
             era: Era::Stateless,
             caller: Arc::clone(&caller),
@@ -112,7 +116,11 @@ impl ServerMachine {
         }));
     }
 
-    fn check_stateless_method(&self, request: &Request) -> Result<(), ErrorObject> {
+    fn check_stateless_method(
+        &self,
+        request: &Request,
+        caller: &Caller,
+    ) -> Result<(), ErrorObject> {
         let Some(method) = request.method.known() else {
             return Ok(());
         };
@@ -120,11 +128,13 @@ impl ServerMachine {
             && method.sender(Era::Stateless).is_client()
             && !method.is_notification()
             && self.declares(method, Revision::LATEST);
-        if known {
-            Ok(())
-        } else {
-            Err(ErrorObject::method_not_found(method.name()))
+        if !known {
+            return Err(ErrorObject::method_not_found(method.name()));
         }
+        if matches!(method.rule().needs, Need::Tasks | Need::TaskCancel) {
+            check_tasks_declared(caller)?;
+        }
+        Ok(())
     }
 
     fn discover(&self) -> Result<Payload, ErrorObject> {
@@ -140,21 +150,69 @@ impl ServerMachine {
         result.capabilities.tasks = None;
         let payload =
             Payload::encode(&result).map_err(|error| ErrorObject::internal(error.to_string()))?;
-        Ok(complete(&payload, Some(Method::ServerDiscover), config))
+        Ok(complete(
+            &payload,
+            None,
+            Some(Method::ServerDiscover),
+            config,
+        ))
     }
 }
 
+/// Tasks are for callers that declare the extension in the request at hand.
+pub(super) fn check_tasks_declared(caller: &Caller) -> Result<(), ErrorObject> {
+    if caller.capabilities.has_extension(TASKS_EXTENSION) {
+        return Ok(());
+    }
+    let mut required = ClientCapabilities::default();
+    let extensions = required.extensions.get_or_insert_default();
+    extensions.insert(TASKS_EXTENSION.to_owned(), json!({}));
+    Err(ErrorObject::missing_capabilities(required))
+}
+
+/// May a handler's result of this type go to this caller?
+pub(super) fn check_kind(kind: Option<&str>, in_flight: &InFlight) -> Result<(), ErrorObject> {
+    if kind != Some("task") {
+        return Ok(());
+    }
+    if in_flight.method != Some(Method::ToolsCall) {
+        return Err(ErrorObject::internal("only tools/call may become a task"));
+    }
+    check_tasks_declared(&in_flight.caller)
+}
+
+/// An error without the codes of earlier revisions, which must not be sent in this era.
+pub(super) fn restate(mut error: ErrorObject) -> ErrorObject {
+    error.code = match error.code {
+        ErrorCode::RESOURCE_NOT_FOUND => ErrorCode::INVALID_PARAMS,
+        // A handler says this by `input_required` here.
+        ErrorCode::URL_ELICITATION_REQUIRED => ErrorCode::INTERNAL_ERROR,
+        other => other,
+    };
+    error
+}
+
 /// A result with what every result of this era carries, as far as it lacks it.
-pub(super) fn complete(result: &Payload, method: Option<Method>, config: &ServerConfig) -> Payload {
+///
+/// `kind` is its type, if it says one: who calls this has looked it up.
+pub(super) fn complete(
+    result: &Payload,
+    kind: Option<&str>,
+    method: Option<Method>,
+    config: &ServerConfig,
+) -> Payload {
     let mut front = MemberText::default();
     let mut meta = MemberText::default();
-    if result.result_type().is_none() {
+    if kind.is_none() {
         front.push("resultType", b"\"complete\"");
-        if result.meta().is_none() {
-            meta.push_value(key::SERVER_INFO, &config.info);
-        }
     }
-    if method.is_some_and(|method| method.rule().cacheable) {
+    let own_meta = result.meta().unwrap_or_default();
+    if !Members::of(own_meta).any(|(name, _)| names(name, key::SERVER_INFO)) {
+        meta.push_value(key::SERVER_INFO, &config.info);
+    }
+    // A result on the way to another is not to be kept.
+    let is_complete = kind.is_none_or(|kind| kind == "complete");
+    if is_complete && method.is_some_and(|method| method.rule().cacheable) {
         if result.member("ttlMs").is_none() {
             let ttl = u64::try_from(config.default_ttl.as_millis()).unwrap_or(u64::MAX);
             front.push_value("ttlMs", &ttl);
