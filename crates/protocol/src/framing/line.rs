@@ -36,7 +36,7 @@ impl Line {
     pub fn read(&self, limits: &Limits) -> Result<Frame, Malformed> {
         match self {
             Self::Text(text) => Frame::read(text, limits),
-            Self::Oversized { prefix, .. } => Err(Malformed::too_large(prefix, limits)),
+            Self::Oversized { prefix, limit } => Err(Malformed::too_large(prefix, *limit)),
         }
     }
 }

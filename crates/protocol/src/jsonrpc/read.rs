@@ -32,7 +32,7 @@ impl Frame {
     /// When the frame as a whole is not JSON, or not a message.
     pub fn read(bytes: &Bytes, limits: &Limits) -> Result<Self, Malformed> {
         if bytes.len() > limits.bytes {
-            return Err(Malformed::too_large(bytes, limits));
+            return Err(Malformed::too_large(bytes, limits.bytes));
         }
         let mut scanner = Scanner::new(bytes, limits.bounds());
         match scanner.peek() {
@@ -120,14 +120,13 @@ pub enum Problem {
 }
 
 impl Malformed {
-    /// A frame that was given up for its size, of which the beginning is there.
-    pub fn too_large(beginning: &Bytes, limits: &Limits) -> Self {
+    /// A frame over the limit, of which at least the beginning is there.
+    pub fn too_large(beginning: &Bytes, limit: usize) -> Self {
+        let (id, shape) = find_head(beginning);
         Self {
-            problem: Problem::TooLarge {
-                limit: limits.bytes,
-            },
-            id: find_id(beginning),
-            shape: Shape::Unclear,
+            problem: Problem::TooLarge { limit },
+            id,
+            shape,
         }
     }
 
@@ -259,6 +258,10 @@ fn read_message(bytes: &Bytes, scanner: &mut Scanner<'_>) -> Result<Message, Mal
     envelope.fill(bytes, scanner).map_err(|fault| {
         let mut malformed = Malformed::not_json(fault);
         malformed.id = envelope.readable_id(bytes);
+        if envelope.method.is_some() {
+            // Its id is one of the sender's own, not of ours.
+            malformed.shape = Shape::Request;
+        }
         malformed
     })?;
     envelope.into_message(bytes)
@@ -519,19 +522,38 @@ fn read_error(bytes: &Bytes, span: Range<usize>) -> Option<ErrorObject> {
 /// For a frame that was cut off because it is too large: whoever waits for it
 /// can be told. Only the envelope's own `id` counts.
 pub fn find_id(beginning: &Bytes) -> Option<RequestId> {
+    find_head(beginning).0
+}
+
+/// The id and the shape of a message, as far as its beginning tells them.
+fn find_head(beginning: &Bytes) -> (Option<RequestId>, Shape) {
+    let mut id = None;
+    let mut shape = Shape::Unclear;
     let mut scanner = Scanner::new(beginning, Limits::default().bounds());
-    scanner.enter(b'{').ok()?;
     let mut first = true;
+    if scanner.enter(b'{').is_err() {
+        return (id, shape);
+    }
     while let Ok(Some(name)) = scanner.next_name(first) {
         first = false;
-        let is_id = names(name.of(beginning), "id");
-        let value = scanner.value().ok()?;
+        let known = known_member(name.of(beginning), name.escaped);
+        match known {
+            Some(Known::Method) => shape = Shape::Request,
+            Some(Known::Result | Known::Error) => shape = Shape::Response,
+            _ => {}
+        }
+        if id.is_some() && shape != Shape::Unclear {
+            break;
+        }
+        let Ok(value) = scanner.value() else {
+            break;
+        };
         // A number at the very end may go on behind the cut.
-        if is_id && value.end < beginning.len() {
-            return RequestId::from_json(&beginning.slice(value)).ok();
+        if matches!(known, Some(Known::Id)) && value.end < beginning.len() {
+            id = RequestId::from_json(&beginning.slice(value)).ok();
         }
     }
-    None
+    (id, shape)
 }
 
 // Envelopes have no members of their own beyond JSON-RPC's; a few strangers are kept.

@@ -73,6 +73,13 @@ impl<T> Pending<T> {
         self.entries.get(&id)
     }
 
+    /// Gives a request to another owner.
+    pub(crate) fn reassign(&mut self, id: i64, owner: T) {
+        if let Some(entry) = self.entries.get_mut(&id) {
+            entry.owner = owner;
+        }
+    }
+
     /// Changes the clocks of a request.
     pub(crate) fn adjust(&mut self, id: i64, change: impl FnOnce(&mut Allowance)) {
         if let Some(entry) = self.entries.get_mut(&id) {

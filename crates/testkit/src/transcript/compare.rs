@@ -55,7 +55,11 @@ impl std::fmt::Display for Event {
 
 /// Does the event fit the line that was written down?
 pub(super) fn check(event: &Event, who: &str, lane: u64, what: &str) -> Result<(), String> {
-    let (words, json) = split_json(what)?;
+    let (words, json) = match &event.json {
+        // Quotation marks in a sentence are part of it.
+        None if what.trim() == event.words => (event.words.clone(), None),
+        _ => split_json(what)?,
+    };
     let fits = event.who == who
         && event.lane == lane
         && (words == event.words || words == "…")

@@ -83,6 +83,8 @@ pub enum CallError {
     NotDeclared(Method),
     /// Nothing was sent: the agreed revision does not have this.
     NotInRevision(Method, Revision),
+    /// Nothing was sent: this is a notification, or the opening, which is over.
+    NotACall(Method),
 }
 
 impl CallError {
@@ -95,6 +97,7 @@ impl CallError {
                 | Self::TooManyCalls(_)
                 | Self::NotDeclared(_)
                 | Self::NotInRevision(..)
+                | Self::NotACall(_)
         )
     }
 }
@@ -124,6 +127,7 @@ impl fmt::Display for CallError {
             Self::NotInRevision(method, revision) => {
                 write!(f, "{method} is not part of revision {revision}")
             }
+            Self::NotACall(method) => write!(f, "{method} is not a call that can be made"),
         }
     }
 }
@@ -203,7 +207,7 @@ impl ClientMachine {
         let ClientState::Ready(agreed) = &self.state else {
             return Err(self.not_ready());
         };
-        if self.calls.contains_key(&key) || self.listeners.contains_key(&key) {
+        if self.is_in_use(key) {
             return Err(CallError::KeyInUse);
         }
         if self.calls.len() >= self.config.max_calls {
@@ -217,10 +221,17 @@ impl ClientMachine {
         if !method.exists_in(revision) || !method.sender(revision.era()).is_client() {
             return Err(CallError::NotInRevision(method, revision));
         }
+        if method.is_notification() || method == Method::Initialize {
+            return Err(CallError::NotACall(method));
+        }
         if !declares(&agreed.capabilities, method, revision) {
             return Err(CallError::NotDeclared(method));
         }
         Ok(())
+    }
+
+    pub(super) fn is_in_use(&self, key: CallKey) -> bool {
+        self.calls.contains_key(&key) || self.listeners.contains_key(&key)
     }
 
     /// Sends a call, for the first time or again, under a new id.
@@ -236,6 +247,7 @@ impl ClientMachine {
         };
         let id = self.pending.insert(allowance, Owner::Call(key));
         call.stage = Stage::Sent(id);
+        call.last_progress = None;
         // The id serves as the progress token: it is unique among requests in flight.
         let token = call.progress.then_some(id);
         let params = match &self.state {
@@ -269,8 +281,14 @@ impl ClientMachine {
             return self.finish(key, Ok(result), out);
         }
         let outcome = match result.result_type() {
+            Some("complete") => Ok(result),
             // Servers before this field left it out.
-            None | Some("complete") => Ok(result),
+            None => match result.member("resultType") {
+                None => Ok(result),
+                Some(other) => Err(Violation::UnknownResultType(
+                    String::from_utf8_lossy(other).into_owned(),
+                )),
+            },
             Some("input_required") => match method.filter(|method| method.rule().may_ask) {
                 Some(_) => return self.ask_host(now, key, allowance, &result, out),
                 None => Err(Violation::InputNotAllowed(
@@ -325,6 +343,7 @@ impl ClientMachine {
         };
         if wanted.questions.is_empty() {
             // Only state: the server wants to be asked again. At once, then ever more slowly.
+            allowance.restart_idle(now);
             let until = now + backoff(rounds);
             if let Some(call) = self.calls.get_mut(&key) {
                 call.stage = Stage::Backoff {
@@ -375,12 +394,17 @@ impl ClientMachine {
         self.send_round(key, allowance, &retry, out);
     }
 
-    /// Sends the calls whose time to be sent again has come.
+    /// Sends the calls whose time to be sent again has come, unless they have none left.
     pub(super) fn send_retries(&mut self, now: Instant, out: &mut Vec<Output>) {
         let mut due: Vec<CallKey> = self
             .calls
             .iter()
-            .filter(|(_, call)| matches!(call.stage, Stage::Backoff { until, .. } if until <= now))
+            .filter(|(_, call)| match &call.stage {
+                Stage::Backoff {
+                    until, allowance, ..
+                } => *until <= now || allowance.expired(now).is_some(),
+                _ => false,
+            })
             .map(|(key, _)| *key)
             .collect();
         due.sort_unstable();
@@ -473,7 +497,7 @@ impl ClientMachine {
     }
 
     /// Tells the server that nobody waits for this answer any more.
-    fn stop_at_server(&self, id: i64, reason: Option<&str>, out: &mut Vec<Output>) {
+    pub(super) fn stop_at_server(&self, id: i64, reason: Option<&str>, out: &mut Vec<Output>) {
         let lane = Lane(id.cast_unsigned());
         if self.era() == Some(Era::Stateless) && self.config.wire == Wire::Http {
             out.push(Output::CloseLane(lane));
@@ -502,20 +526,20 @@ impl ClientMachine {
             .and_then(|params| params.member("progress"))
             .and_then(|text| serde_json::from_slice::<f64>(text).ok());
         let id = token.and_then(|token| self.pending.number(&token));
-        let (Some(params), Some(progress), Some(id)) = (params, progress, id) else {
-            out.push(Output::Ignored(Ignored::StrayProgress));
-            return;
-        };
-        let Some(Owner::Call(key)) = self.pending.get(id).map(|entry| entry.owner.clone()) else {
+        let key = id.and_then(|id| self.owner_call(id));
+        // Whoever asked for no progress gave no token, so its id is none.
+        let call = key
+            .and_then(|key| self.calls.get_mut(&key))
+            .filter(|call| call.progress);
+        let (Some(params), Some(progress), Some(id), Some(key), Some(call)) =
+            (params, progress, id, key, call)
+        else {
             out.push(Output::Ignored(Ignored::StrayProgress));
             return;
         };
         // It must grow. A server that repeats itself is alive all the same, but says nothing new.
         self.pending
             .adjust(id, |allowance| allowance.restart_idle(now));
-        let Some(call) = self.calls.get_mut(&key) else {
-            return;
-        };
         if call.last_progress.is_some_and(|last| progress <= last) {
             out.push(Output::Ignored(Ignored::StrayProgress));
             return;

@@ -119,21 +119,42 @@ impl ClientMachine {
         let Some(listener) = self.listeners.remove(&key) else {
             return;
         };
-        for uri in listener.granted.resources() {
-            let shared = self
-                .listeners
-                .values()
-                .any(|other| other.granted.resources().contains(uri));
-            if !shared {
-                let allowance = Allowance::new(now, self.config.call_timeouts);
-                let method = Method::ResourcesUnsubscribe;
-                self.send_for(method, uri, allowance, Owner::Nobody, out);
+        // What the server has not agreed to yet is given back when it does.
+        for id in self.pending.ids() {
+            let owner = self.pending.get(id).map(|entry| &entry.owner);
+            if let Some(Owner::Subscribe(of, uri)) = owner
+                && *of == key
+            {
+                let unwanted = Owner::Unwanted(uri.clone());
+                self.pending.reassign(id, unwanted);
             }
+        }
+        for uri in listener.granted.resources() {
+            self.unsubscribe(now, uri, out);
         }
         out.push(Output::Finished {
             key,
             outcome: Err(CallError::Cancelled),
         });
+    }
+
+    /// Lets go of a resource, unless another listener has it or has asked for it.
+    pub(super) fn unsubscribe(&mut self, now: Instant, uri: &str, out: &mut Vec<Output>) {
+        let granted = self
+            .listeners
+            .values()
+            .any(|other| other.granted.resources().iter().any(|of| of == uri));
+        let asked_for = self.pending.ids().into_iter().any(|id| {
+            matches!(
+                self.pending.get(id).map(|entry| &entry.owner),
+                Some(Owner::Subscribe(_, of)) if of == uri
+            )
+        });
+        if !granted && !asked_for {
+            let allowance = Allowance::new(now, self.config.call_timeouts);
+            let method = Method::ResourcesUnsubscribe;
+            self.send_for(method, uri, allowance, Owner::Nobody, out);
+        }
     }
 
     fn send_for(
@@ -173,10 +194,7 @@ impl ClientMachine {
     /// The subscription that a notification names.
     pub(super) fn listener_of(&self, params: Option<&Payload>) -> Option<CallKey> {
         let id = self.pending.number(&subscription_id(params)?)?;
-        match self.pending.get(id)?.owner {
-            Owner::Call(key) => Some(key),
-            _ => None,
-        }
+        self.owner_call(id).filter(|key| self.is_listen(*key))
     }
 
     /// The server ends a subscription by a cancel instead of an answer: both are meant alike.

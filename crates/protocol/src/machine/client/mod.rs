@@ -80,6 +80,8 @@ enum Owner {
     Call(CallKey),
     /// One `resources/subscribe` of a listener in the handshake era.
     Subscribe(CallKey, String),
+    /// The same, when its listener has left.
+    Unwanted(String),
     /// Something whose answer nobody waits for.
     Nobody,
 }
@@ -254,6 +256,11 @@ impl ClientMachine {
             Owner::Subscribe(key, uri) => {
                 self.subscribe_answered(key, uri, response.outcome.is_ok(), out);
             }
+            Owner::Unwanted(uri) => {
+                if response.outcome.is_ok() {
+                    self.unsubscribe(now, &uri, out);
+                }
+            }
             Owner::Nobody => {}
         }
     }
@@ -285,7 +292,7 @@ impl ClientMachine {
             Owner::Greeting => self.fail(Failure::Violation(violation), out),
             Owner::Call(key) => self.finish(key, Err(CallError::Violation(violation)), out),
             Owner::Subscribe(key, uri) => self.subscribe_answered(key, uri, false, out),
-            Owner::Nobody => {}
+            Owner::Unwanted(_) | Owner::Nobody => {}
         }
     }
 
@@ -328,12 +335,14 @@ impl ClientMachine {
         out: &mut Vec<Output>,
     ) {
         if self.era() == Some(Era::Stateless) {
-            // Each request says it for itself from now on.
-            self.modern.log_level = Some(level);
-            out.push(Output::Finished {
-                key,
-                outcome: Ok(Payload::empty()),
-            });
+            let outcome = if self.is_in_use(key) {
+                Err(CallError::KeyInUse)
+            } else {
+                // Each request says it for itself from now on.
+                self.modern.log_level = Some(level);
+                Ok(Payload::empty())
+            };
+            out.push(Output::Finished { key, outcome });
             return;
         }
         let params = Payload::encode(&serde_json::json!({ "level": level })).ok();
@@ -341,15 +350,24 @@ impl ClientMachine {
         self.start_call(now, call, out);
     }
 
-    /// Tells the server something, if its revision has the message.
+    /// Tells the server something, if its revision has the message and we declared it.
     fn notify(&self, notification: Notification, out: &mut Vec<Output>) {
         let ClientState::Ready(agreed) = &self.state else {
             return;
         };
-        let known = notification.method.known();
-        let may_send = known.is_none_or(|method| {
-            method.exists_in(agreed.revision) && method.sender(agreed.revision.era()).is_client()
-        });
+        let roots = self.config.capabilities.roots.as_ref();
+        let may_send = match notification.method.known() {
+            None => true,
+            // Whoever opens and cancels is this machine.
+            Some(Method::Initialized | Method::Cancelled) => false,
+            Some(method) => {
+                method.is_notification()
+                    && method.exists_in(agreed.revision)
+                    && method.sender(agreed.revision.era()).is_client()
+                    && (method != Method::RootsListChanged
+                        || roots.is_some_and(|roots| roots.list_changed == Some(true)))
+            }
+        };
         if may_send {
             out.push(Output::send(Lane::SHARED, notification));
         }
@@ -360,7 +378,11 @@ impl ClientMachine {
         for (id, owner, expired) in self.pending.expire(now) {
             match owner {
                 Owner::Call(key) => self.time_out(key, id, expired, out),
-                Owner::Subscribe(key, uri) => self.subscribe_answered(key, uri, false, out),
+                Owner::Subscribe(key, uri) => {
+                    self.stop_at_server(id, Some("timed out"), out);
+                    self.subscribe_answered(key, uri, false, out);
+                }
+                Owner::Unwanted(_) => self.stop_at_server(id, Some("timed out"), out),
                 // The opening has a deadline of its own.
                 Owner::Probe | Owner::Greeting | Owner::Nobody => {}
             }
@@ -382,7 +404,7 @@ impl ClientMachine {
                 self.finish(key, Err(CallError::Lost(end.to_string())), out);
             }
             Owner::Subscribe(key, uri) => self.subscribe_answered(key, uri, false, out),
-            Owner::Nobody => {}
+            Owner::Unwanted(_) | Owner::Nobody => {}
         }
     }
 

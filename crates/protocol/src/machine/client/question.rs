@@ -181,7 +181,7 @@ impl ClientMachine {
         ids
     }
 
-    fn owner_call(&self, id: i64) -> Option<CallKey> {
+    pub(super) fn owner_call(&self, id: i64) -> Option<CallKey> {
         match self.pending.get(id)?.owner {
             Owner::Call(key) => Some(key),
             _ => None,
@@ -287,6 +287,10 @@ impl ClientMachine {
             .collect();
         due.sort_unstable();
         for (key, is_elicitation) in due {
+            if !self.questions.open.contains_key(&key) {
+                // It went with its call when the one before it was refused.
+                continue;
+            }
             out.push(Output::Withdrawn(key));
             let outcome = if is_elicitation {
                 Payload::encode(&json!({ "action": "cancel" }))
