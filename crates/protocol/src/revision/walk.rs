@@ -16,15 +16,16 @@ use crate::types::{
     DiscoverResult, ElicitRequestFormParams, ElicitRequestParams, ElicitRequestUrlParams,
     ElicitResult, ElicitationCompleteNotificationParams, EmptyResult, GetPromptRequestParams,
     GetPromptResult, Implementation, InitializeRequestParams, InitializeResult, InputRequest,
-    InputRequiredResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-    ListRootsResult, ListTasksResult, ListToolsResult, LoggingMessageNotificationParams, Meta,
-    NotificationParams, OneOrMany, PaginatedRequestParams, ProgressNotificationParams, Prompt,
-    PromptArgument, PromptMessage, Question, ReadResourceRequestParams, ReadResourceResult,
-    RequestParams, Resource, ResourceContents, ResourceRequestParams, ResourceTemplate,
-    ResourceUpdatedNotificationParams, ResultType, Root, SamplingMessageContentBlock,
-    ServerCapabilities, SetLevelRequestParams, SubscriptionsAcknowledgedNotificationParams,
-    SubscriptionsListenRequestParams, SubscriptionsListenResult, Task, TaskRequestParams, Tool,
-    ToolResultContent, UpdateTaskRequestParams,
+    InputRequests, InputRequiredResult, ListPromptsResult, ListResourceTemplatesResult,
+    ListResourcesResult, ListRootsResult, ListTasksResult, ListToolsResult,
+    LoggingMessageNotificationParams, Meta, NotificationParams, OneOrMany, PaginatedRequestParams,
+    ProgressNotificationParams, Prompt, PromptArgument, PromptMessage, Question,
+    ReadResourceRequestParams, ReadResourceResult, RequestParams, Resource, ResourceContents,
+    ResourceRequestParams, ResourceTemplate, ResourceUpdatedNotificationParams, ResultType, Root,
+    SamplingMessageContentBlock, ServerCapabilities, SetLevelRequestParams,
+    SubscriptionsAcknowledgedNotificationParams, SubscriptionsListenRequestParams,
+    SubscriptionsListenResult, Task, TaskRequestParams, Tool, ToolResultContent,
+    UpdateTaskRequestParams,
 };
 
 impl<T: StepDown> StepDown for Vec<T> {
@@ -486,10 +487,7 @@ impl StepDown for ListRootsResult {
 
 impl StepDown for InputRequiredResult {
     fn step_down(&mut self, to: Revision) {
-        self.input_requests
-            .iter_mut()
-            .flat_map(|requests| requests.values_mut())
-            .for_each(|request| request.step_down(to));
+        questions(&mut self.input_requests, to);
         result_head(&mut self.result_type, &mut self.meta, to);
     }
 
@@ -555,6 +553,7 @@ impl StepDown for SubscriptionsListenResult {
 impl StepDown for Task {
     fn step_down(&mut self, to: Revision) {
         steps(to).for_each(|step| step.task(self));
+        questions(&mut self.input_requests, to);
         result_head(&mut self.result_type, &mut self.meta, to);
     }
 
@@ -651,6 +650,13 @@ fn sampling_content(content: &mut OneOrMany<SamplingMessageContentBlock>, to: Re
         OneOrMany::One(block) => block.step_down(to),
         OneOrMany::Many(blocks) => blocks.step_down(to),
     }
+}
+
+fn questions(requests: &mut Option<InputRequests>, to: Revision) {
+    let requests = requests
+        .iter_mut()
+        .flat_map(|requests| requests.values_mut());
+    requests.for_each(|request| request.step_down(to));
 }
 
 fn check_elicitation(to: Revision) -> Result<(), NotRepresentable> {

@@ -1,7 +1,10 @@
 //! The crate as its user sees it.
 
 mod examples;
+mod generate;
 mod official;
+mod revisions_doc;
 mod samples;
 mod schema;
+mod step_down;
 mod survival;
