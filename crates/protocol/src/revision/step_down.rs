@@ -134,6 +134,35 @@ static STEPS: [&dyn Step; 5] = [
 ];
 
 #[cfg(test)]
+pub(super) mod testing {
+    use serde::Serialize;
+    use serde::de::DeserializeOwned;
+    use serde_json::Value;
+
+    use super::*;
+
+    /// The first text, stepped down, is the second.
+    pub(in crate::revision) fn check<T>(to: Revision, before: &str, after: &str)
+    where
+        T: StepDown + Serialize + DeserializeOwned,
+    {
+        let mut value: T = serde_json::from_str(before).unwrap();
+        value.step_down(to);
+        let expected: Value = serde_json::from_str(after).unwrap();
+        assert_eq!(serde_json::to_value(&value).unwrap(), expected, "{before}");
+    }
+
+    /// The revision cannot, or can, say what the text says.
+    pub(in crate::revision) fn refuse<T>(to: Revision, text: &str, why: Option<NotRepresentable>)
+    where
+        T: StepDown + DeserializeOwned,
+    {
+        let value: T = serde_json::from_str(text).unwrap();
+        assert_eq!(value.check_step_down(to).err(), why, "{to} {text}");
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -67,3 +67,48 @@ const AUDIO_URI: &str = "audio:content";
 const fn loss(what: &'static str, becomes: &'static str) -> Loss {
     Loss::new(Revision::V2024_11_05, what, becomes)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::revision::step_down::testing::check;
+
+    const TO: Revision = Revision::V2024_11_05;
+
+    #[test]
+    fn audio_becomes_an_embedded_resource() {
+        check::<ContentBlock>(
+            TO,
+            r#"{"type":"audio","data":"AA==","mimeType":"audio/wav","annotations":{"priority":1},"_meta":{},"x":1}"#,
+            r#"{"type":"resource","resource":{"uri":"audio:content","blob":"AA==","mimeType":"audio/wav"},"annotations":{"priority":1},"x":1}"#,
+        );
+    }
+
+    #[test]
+    fn audio_in_sampling_is_named() {
+        check::<SamplingMessageContentBlock>(
+            TO,
+            r#"{"type":"audio","data":"AA==","mimeType":"audio/wav"}"#,
+            r#"{"type":"text","text":"(audio left out: audio/wav)"}"#,
+        );
+    }
+
+    #[test]
+    fn what_came_with_2025_03_26_goes() {
+        check::<Tool>(
+            TO,
+            r#"{"name":"a","inputSchema":{},"title":"t","annotations":{"readOnlyHint":true}}"#,
+            r#"{"name":"a","inputSchema":{}}"#,
+        );
+        check::<ProgressNotificationParams>(
+            TO,
+            r#"{"progressToken":1,"progress":1,"message":"m"}"#,
+            r#"{"progressToken":1,"progress":1}"#,
+        );
+        check::<ServerCapabilities>(
+            TO,
+            r#"{"completions":{},"logging":{}}"#,
+            r#"{"logging":{}}"#,
+        );
+    }
+}

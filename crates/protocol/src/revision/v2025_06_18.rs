@@ -230,3 +230,216 @@ const fn takes_several(field: &Field) -> bool {
 const fn loss(what: &'static str, becomes: &'static str) -> Loss {
     Loss::new(Revision::V2025_06_18, what, becomes)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::revision::NotRepresentable;
+    use crate::revision::step_down::testing::{check, refuse};
+    use crate::types::{ElicitRequestParams, EmptyResult, Task};
+
+    const TO: Revision = Revision::V2025_06_18;
+
+    #[test]
+    fn icons_and_words_on_an_implementation_go() {
+        check::<Implementation>(
+            TO,
+            r#"{"name":"a","version":"1","title":"t","icons":[],"description":"d","websiteUrl":"w"}"#,
+            r#"{"name":"a","version":"1","title":"t"}"#,
+        );
+        check::<Tool>(
+            TO,
+            r#"{"name":"a","inputSchema":{},"icons":[],"execution":{},"title":"t","_meta":{}}"#,
+            r#"{"name":"a","inputSchema":{},"title":"t","_meta":{}}"#,
+        );
+        check::<Resource>(
+            TO,
+            r#"{"uri":"u","name":"a","icons":[]}"#,
+            r#"{"uri":"u","name":"a"}"#,
+        );
+        check::<ResourceTemplate>(
+            TO,
+            r#"{"uriTemplate":"u","name":"a","icons":[]}"#,
+            r#"{"uriTemplate":"u","name":"a"}"#,
+        );
+        check::<Prompt>(TO, r#"{"name":"a","icons":[]}"#, r#"{"name":"a"}"#);
+    }
+
+    #[test]
+    fn tasks_go() {
+        check::<CallToolRequestParams>(TO, r#"{"name":"a","task":{}}"#, r#"{"name":"a"}"#);
+        check::<ServerCapabilities>(
+            TO,
+            r#"{"tasks":{},"completions":{}}"#,
+            r#"{"completions":{}}"#,
+        );
+        check::<EmptyResult>(
+            TO,
+            r#"{"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"t"}}}"#,
+            "{}",
+        );
+        let task =
+            r#"{"taskId":"t","status":"working","createdAt":"","lastUpdatedAt":"","ttl":null}"#;
+        refuse::<Task>(TO, task, Some(NotRepresentable::Task));
+    }
+
+    #[test]
+    fn capabilities_lose_their_parts() {
+        check::<ClientCapabilities>(
+            TO,
+            r#"{"sampling":{"tools":{},"context":{},"x":1},"tasks":{}}"#,
+            r#"{"sampling":{"x":1}}"#,
+        );
+        check::<ClientCapabilities>(
+            TO,
+            r#"{"elicitation":{"form":{},"url":{}}}"#,
+            r#"{"elicitation":{}}"#,
+        );
+        check::<ClientCapabilities>(TO, r#"{"elicitation":{}}"#, r#"{"elicitation":{}}"#);
+        check::<ClientCapabilities>(TO, r#"{"elicitation":{"url":{}}}"#, "{}");
+    }
+
+    #[test]
+    fn a_message_says_one_block() {
+        check::<CreateMessageRequestParams>(
+            TO,
+            r#"{"messages":[{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}],"_meta":{},"x":1},{"role":"assistant","content":[]}],"maxTokens":1,"task":{}}"#,
+            r#"{"messages":[{"role":"user","content":{"type":"text","text":"a"},"x":1},{"role":"user","content":{"type":"text","text":"b"},"x":1}],"maxTokens":1}"#,
+        );
+    }
+
+    #[test]
+    fn tools_in_sampling_become_text_and_are_refused() {
+        let asked = r#"{"messages":[
+            {"role":"assistant","content":{"type":"tool_use","id":"u","name":"weather","input":{"a":1}}},
+            {"role":"user","content":[{"type":"tool_result","toolUseId":"u","isError":true,"structuredContent":{"b":2},"content":[
+                {"type":"image","data":"AA==","mimeType":"image/png"},
+                {"type":"resource_link","uri":"f:a","name":"a"},
+                {"type":"resource","resource":{"uri":"f:b","text":"t"}},
+                {"type":"resource","resource":{"uri":"f:c","blob":""}}]}]}],
+            "maxTokens":1,"tools":[{"name":"weather","inputSchema":{}}],"toolChoice":{"mode":"auto"}}"#;
+        check::<CreateMessageRequestParams>(
+            TO,
+            asked,
+            r#"{"messages":[
+                {"role":"assistant","content":{"type":"text","text":"tool call u: weather {\"a\":1}"}},
+                {"role":"user","content":{"type":"text","text":"tool error u:\na: f:a\nf:b: t\nf:c: (resource left out: bytes)\n{\"b\":2}"}},
+                {"role":"user","content":{"type":"image","data":"AA==","mimeType":"image/png"}}],"maxTokens":1}"#,
+        );
+        refuse::<CreateMessageRequestParams>(TO, asked, Some(NotRepresentable::SamplingTools));
+        refuse::<CreateMessageRequestParams>(Revision::V2025_11_25, asked, None);
+        refuse::<CreateMessageRequestParams>(
+            TO,
+            r#"{"messages":[],"maxTokens":1,"tools":[]}"#,
+            None,
+        );
+    }
+
+    #[test]
+    fn a_sampled_message_is_one_block() {
+        let result =
+            |content: &str| format!(r#"{{"role":"assistant","model":"m","content":{content}}}"#);
+        let one = |before, after| check::<CreateMessageResult>(TO, &result(before), &result(after));
+        one(
+            r#"[{"type":"image","data":"","mimeType":"i/p"}]"#,
+            r#"{"type":"image","data":"","mimeType":"i/p"}"#,
+        );
+        one(
+            r#"[{"type":"text","text":"a"},{"type":"text","text":"b"}]"#,
+            r#"{"type":"text","text":"a\nb"}"#,
+        );
+        one(
+            r#"[{"type":"text","text":"a"},{"type":"image","data":"","mimeType":"i/p"}]"#,
+            r#"{"type":"text","text":"a\n(image left out: i/p)"}"#,
+        );
+        one(
+            r#"{"type":"tool_use","id":"u","name":"n","input":{}}"#,
+            r#"{"type":"text","text":"tool call u: n {}"}"#,
+        );
+        one("[]", r#"{"type":"text","text":""}"#);
+    }
+
+    #[test]
+    fn a_form_has_what_its_revision_has() {
+        let form = |schema: &str| {
+            format!(r#"{{"message":"m","requestedSchema":{{"type":"object",{schema}}}}}"#)
+        };
+        let field = |before: &str, after: &str| {
+            check::<ElicitRequestFormParams>(
+                TO,
+                &form(&format!(r#""properties":{{"a":{before}}}"#)),
+                &form(&format!(r#""properties":{{"a":{after}}}"#)),
+            );
+        };
+        field(
+            r#"{"type":"string","default":"d","format":"email"}"#,
+            r#"{"type":"string","format":"email"}"#,
+        );
+        field(
+            r#"{"type":"integer","default":1,"minimum":0}"#,
+            r#"{"type":"integer","minimum":0}"#,
+        );
+        field(
+            r#"{"type":"boolean","default":true}"#,
+            r#"{"type":"boolean","default":true}"#,
+        );
+        field(
+            r#"{"type":"string","enum":["r"],"default":"r"}"#,
+            r#"{"type":"string","enum":["r"]}"#,
+        );
+        field(
+            r#"{"type":"string","enum":["r"],"enumNames":["R"],"default":"r"}"#,
+            r#"{"type":"string","enum":["r"],"enumNames":["R"]}"#,
+        );
+        field(
+            r#"{"type":"string","title":"t","description":"d","oneOf":[{"const":"r","title":"Red"}],"default":"r"}"#,
+            r#"{"type":"string","title":"t","description":"d","enum":["r"],"enumNames":["Red"]}"#,
+        );
+        check::<ElicitRequestFormParams>(
+            TO,
+            &form(r#""$schema":"s","properties":{}"#),
+            &form(r#""properties":{}"#),
+        );
+        check::<ElicitRequestFormParams>(
+            TO,
+            r#"{"mode":"form","message":"m","requestedSchema":{ "odd":1 },"task":{}}"#,
+            r#"{"message":"m","requestedSchema":{"odd":1}}"#,
+        );
+    }
+
+    #[test]
+    fn a_field_of_several_values_is_not_asked_and_not_required() {
+        let form = |schema: &str| {
+            format!(r#"{{"message":"m","requestedSchema":{{"type":"object",{schema}}}}}"#)
+        };
+        let fields = r#""properties":{"a":{"type":"array","items":{"type":"string","enum":["r"]}},"b":{"type":"array","items":{"anyOf":[{"const":"r","title":"R"}]}},"c":{"type":"boolean"}}"#;
+        let (optional, required) = (
+            form(&format!(r#"{fields},"required":["c"]"#)),
+            form(&format!(r#"{fields},"required":["b","c"]"#)),
+        );
+        let left = form(r#""properties":{"c":{"type":"boolean"}},"required":["c"]"#);
+        check::<ElicitRequestFormParams>(TO, &optional, &left);
+        check::<ElicitRequestFormParams>(TO, &required, &left);
+        refuse::<ElicitRequestParams>(TO, &optional, None);
+        refuse::<ElicitRequestParams>(TO, &required, Some(NotRepresentable::MultiSelect));
+        refuse::<ElicitRequestParams>(Revision::V2025_11_25, &required, None);
+    }
+
+    #[test]
+    fn a_url_cannot_be_asked_for() {
+        refuse::<ElicitRequestParams>(
+            TO,
+            r#"{"mode":"url","message":"m","url":"u","elicitationId":"e"}"#,
+            Some(NotRepresentable::UrlElicitation),
+        );
+    }
+
+    #[test]
+    fn several_values_of_an_answer_are_joined() {
+        check::<ElicitResult>(
+            TO,
+            r#"{"action":"accept","content":{"a":["r","g"],"b":1}}"#,
+            r#"{"action":"accept","content":{"a":"r, g","b":1}}"#,
+        );
+    }
+}

@@ -205,3 +205,203 @@ const NO_URI: &str = "unknown:contents";
 const fn loss(what: &'static str, becomes: &'static str) -> Loss {
     Loss::new(Revision::V2025_11_25, what, becomes)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::revision::NotRepresentable;
+    use crate::revision::step_down::testing::{check, refuse};
+    use crate::types::{
+        CallToolResult, CancelTaskResult, ElicitRequestUrlParams, EmptyResult, InputRequiredResult,
+        ListToolsResult, ReadResourceResult, RequestParams,
+    };
+
+    const TO: Revision = Revision::V2025_11_25;
+
+    #[test]
+    fn what_a_stateless_result_says_of_itself_goes() {
+        check::<ListToolsResult>(
+            TO,
+            r#"{"tools":[],"resultType":"complete","ttlMs":1,"cacheScope":"public","x":1}"#,
+            r#"{"tools":[],"x":1}"#,
+        );
+        check::<EmptyResult>(
+            TO,
+            r#"{"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":{}}}"#,
+            "{}",
+        );
+        check::<EmptyResult>(TO, r#"{"_meta":{}}"#, r#"{"_meta":{}}"#);
+    }
+
+    #[test]
+    fn the_envelope_goes_and_what_others_put_beside_it_stays() {
+        check::<RequestParams>(
+            TO,
+            r#"{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},
+                "io.modelcontextprotocol/clientInfo":{},"io.modelcontextprotocol/logLevel":"info","io.modelcontextprotocol/subscriptionId":1,
+                "progressToken":1,"traceparent":"t","tracestate":"s","baggage":"b","com.example/a":1,"io.modelcontextprotocol/related-task":{"taskId":"t"}}}"#,
+            r#"{"_meta":{"progressToken":1,"traceparent":"t","tracestate":"s","baggage":"b","com.example/a":1,"io.modelcontextprotocol/related-task":{"taskId":"t"}}}"#,
+        );
+    }
+
+    #[test]
+    fn a_retry_is_refused() {
+        let retry = r#"{"name":"a","inputResponses":{},"requestState":"s"}"#;
+        check::<CallToolRequestParams>(TO, retry, r#"{"name":"a"}"#);
+        refuse::<CallToolRequestParams>(TO, retry, Some(NotRepresentable::InputRequired));
+        refuse::<GetPromptRequestParams>(
+            TO,
+            r#"{"name":"a","requestState":"s"}"#,
+            Some(NotRepresentable::InputRequired),
+        );
+        refuse::<ReadResourceRequestParams>(
+            TO,
+            r#"{"uri":"a","inputResponses":{}}"#,
+            Some(NotRepresentable::InputRequired),
+        );
+        refuse::<InputRequiredResult>(
+            TO,
+            r#"{"requestState":"s"}"#,
+            Some(NotRepresentable::InputRequired),
+        );
+        refuse::<CallToolRequestParams>(TO, r#"{"name":"a","task":{}}"#, None);
+    }
+
+    #[test]
+    fn the_tasks_extension_does_not_enable_tasks_and_others_stay() {
+        check::<ClientCapabilities>(
+            TO,
+            r#"{"extensions":{"io.modelcontextprotocol/tasks":{}},"roots":{"listChanged":true}}"#,
+            r#"{"roots":{"listChanged":true}}"#,
+        );
+        check::<ServerCapabilities>(
+            TO,
+            r#"{"extensions":{"io.modelcontextprotocol/tasks":{},"io.modelcontextprotocol/ui":{}}}"#,
+            r#"{"extensions":{"io.modelcontextprotocol/ui":{}}}"#,
+        );
+        check::<ServerCapabilities>(
+            TO,
+            r#"{"extensions":{},"tasks":{"list":{}}}"#,
+            r#"{"extensions":{},"tasks":{"list":{}}}"#,
+        );
+    }
+
+    #[test]
+    fn a_structured_result_that_is_no_object_becomes_text() {
+        check::<CallToolResult>(
+            TO,
+            r#"{"content":[],"structuredContent":[1, 2]}"#,
+            r#"{"content":[{"type":"text","text":"[1, 2]"}]}"#,
+        );
+        check::<CallToolResult>(
+            TO,
+            r#"{"content":[],"structuredContent":null}"#,
+            r#"{"content":[{"type":"text","text":"null"}]}"#,
+        );
+        check::<CallToolResult>(
+            TO,
+            r#"{"content":[{"type":"text","text":"t"}],"structuredContent":1}"#,
+            r#"{"content":[{"type":"text","text":"t"}]}"#,
+        );
+        check::<CallToolResult>(
+            TO,
+            r#"{"content":[],"structuredContent":{"a":1}}"#,
+            r#"{"content":[],"structuredContent":{"a":1}}"#,
+        );
+    }
+
+    #[test]
+    fn a_schema_that_promises_no_object_is_hidden() {
+        for hidden in [r#"{"type":"array"}"#, r#"{"type":["object","null"]}"#, "{}"] {
+            check::<Tool>(
+                TO,
+                &format!(r#"{{"name":"a","inputSchema":{{}},"outputSchema":{hidden}}}"#),
+                r#"{"name":"a","inputSchema":{}}"#,
+            );
+        }
+        let kept =
+            r#"{"name":"a","inputSchema":{},"outputSchema":{"type":"object"},"execution":{}}"#;
+        check::<Tool>(TO, kept, kept);
+    }
+
+    #[test]
+    fn a_boolean_property_becomes_the_object_that_means_the_same() {
+        check::<Tool>(
+            TO,
+            r#"{"name":"a","inputSchema":{"type":"object","properties":{"a":true,"b":false,"c":{"not":true}}}}"#,
+            r#"{"name":"a","inputSchema":{"type":"object","properties":{"a":{},"b":{"not":{}},"c":{"not":true}}}}"#,
+        );
+    }
+
+    #[test]
+    fn a_schema_that_needs_no_change_stays_byte_for_byte() {
+        use crate::revision::StepDown;
+        let odd = "{ \"type\":\"object\",\n\"z\":1e400, \"properties\":{ \"b\":{}, \"a\":{} } }";
+        let mut tool = Tool::new("a", RawJson::parse(odd).unwrap());
+        tool.step_down(Revision::V2024_11_05);
+        assert_eq!(tool.input_schema.as_str(), odd);
+    }
+
+    #[test]
+    fn unknown_content_is_said_in_text() {
+        check::<ContentBlock>(
+            TO,
+            r#"{"type":"hologram","a":1}"#,
+            r#"{"type":"text","text":"hologram: {\"type\":\"hologram\",\"a\":1}"}"#,
+        );
+        check::<SamplingMessageContentBlock>(
+            TO,
+            r#"{"type":"new"}"#,
+            r#"{"type":"text","text":"new: {\"type\":\"new\"}"}"#,
+        );
+        check::<ReadResourceResult>(
+            TO,
+            r#"{"contents":[{"uri":"a:b","stream":1},{"stream":2}]}"#,
+            r#"{"contents":[{"uri":"a:b","mimeType":"application/json","text":"{\"uri\":\"a:b\",\"stream\":1}"},
+                {"uri":"unknown:contents","mimeType":"application/json","text":"{\"stream\":2}"}]}"#,
+        );
+    }
+
+    #[test]
+    fn a_task_of_the_extension_has_the_older_names() {
+        let task =
+            |rest: &str| format!(r#"{{"taskId":"t","createdAt":"","lastUpdatedAt":"",{rest}}}"#);
+        check::<Task>(
+            TO,
+            &task(
+                r#""status":"completed","ttlMs":null,"pollIntervalMs":5,"result":{"isError":false},"resultType":"complete""#,
+            ),
+            &task(r#""status":"completed","ttl":null,"pollInterval":5"#),
+        );
+        check::<Task>(
+            TO,
+            &task(r#""status":"completed","ttlMs":1,"result":{"isError":true}"#),
+            &task(r#""status":"failed","ttl":1"#),
+        );
+        check::<Task>(
+            TO,
+            &task(r#""status":"input_required","ttlMs":1,"inputRequests":{}"#),
+            &task(r#""status":"input_required","ttl":1"#),
+        );
+        check::<Task>(
+            TO,
+            &task(r#""status":"failed","ttlMs":1,"error":{}"#),
+            &task(r#""status":"failed","ttl":1"#),
+        );
+        refuse::<CancelTaskResult>(TO, "{}", Some(NotRepresentable::Task));
+    }
+
+    #[test]
+    fn elicitation_by_url_needs_an_id() {
+        refuse::<ElicitRequestUrlParams>(
+            TO,
+            r#"{"mode":"url","message":"m","url":"u"}"#,
+            Some(NotRepresentable::ElicitationId),
+        );
+        refuse::<ElicitRequestUrlParams>(
+            TO,
+            r#"{"mode":"url","message":"m","url":"u","elicitationId":"e"}"#,
+            None,
+        );
+    }
+}
