@@ -36,7 +36,10 @@ pub fn needs_step_down(method: Method, from: Revision, to: Revision) -> bool {
                         | Method::Cancelled
                 )
         }
-        (Era::Handshake, Era::Handshake) => from > to,
+        // Before 2025-11-25 only some messages differ at all.
+        (Era::Handshake, Era::Handshake) => {
+            from > to && (from == Revision::V2025_11_25 || DIFFERS_EARLY.contains(&method))
+        }
     }
 }
 
@@ -223,4 +226,144 @@ fn is_created_task(method: Method, result: &Payload) -> bool {
             .is_some_and(|task| task.starts_with(b"{"))
         && result.member("content").is_none()
         && result.member("action").is_none()
+}
+
+/// Methods with parameters or results that 2024-11-05 to 2025-06-18 have differently.
+const DIFFERS_EARLY: &[Method] = &[
+    Method::Initialize,
+    Method::ToolsList,
+    Method::ToolsCall,
+    Method::ResourcesList,
+    Method::ResourcesTemplatesList,
+    Method::ResourcesRead,
+    Method::PromptsList,
+    Method::PromptsGet,
+    Method::CompletionComplete,
+    Method::SamplingCreateMessage,
+    Method::RootsList,
+    Method::ElicitationCreate,
+    Method::Progress,
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::jsonrpc::Limits;
+    use Revision::{V2024_11_05, V2025_03_26, V2025_06_18, V2025_11_25, V2026_07_28};
+
+    fn payload(text: &str) -> Payload {
+        Payload::parse(text.to_owned().into(), &Limits::default()).unwrap()
+    }
+
+    fn result(method: Method, text: &str, to: Revision) -> Result<String, String> {
+        text_of(step_down_result(method, &payload(text), to))
+    }
+
+    fn params(method: Method, text: &str, to: Revision) -> Result<String, String> {
+        text_of(step_down_params(method, &payload(text), to))
+    }
+
+    fn text_of(outcome: Result<Payload, StepDownError>) -> Result<String, String> {
+        let text = |payload: Payload| String::from_utf8(payload.text().to_vec()).unwrap();
+        outcome.map(text).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn bytes_that_lose_nothing_are_not_written_anew() {
+        let text = r#"{ "content":[ {"type":"text","text":"t"} ] }"#;
+        assert_eq!(
+            result(Method::ToolsCall, text, V2024_11_05).as_deref(),
+            Ok(text)
+        );
+        let text = r#"{ "task":1 }"#;
+        assert_eq!(
+            result(Method::TasksResult, text, V2025_11_25).as_deref(),
+            Ok(text)
+        );
+    }
+
+    #[test]
+    fn a_result_is_read_by_its_type_first() {
+        let asks = r#"{"resultType":"input_required","requestState":"s"}"#;
+        assert_eq!(
+            result(Method::ToolsCall, asks, V2026_07_28).as_deref(),
+            Ok(asks)
+        );
+        assert_eq!(
+            result(Method::ToolsCall, asks, V2025_11_25).unwrap_err(),
+            "the revision has no request in several round trips"
+        );
+        let task = r#"{"resultType":"task","taskId":"t","status":"working","createdAt":"","lastUpdatedAt":"","ttlMs":null}"#;
+        assert_eq!(
+            result(Method::ToolsCall, task, V2026_07_28).as_deref(),
+            Ok(task)
+        );
+        assert_eq!(
+            result(Method::ToolsCall, task, V2025_11_25).unwrap_err(),
+            "the revision has no task of this form"
+        );
+    }
+
+    #[test]
+    fn a_created_task_is_not_taken_for_an_empty_result() {
+        let task = r#"{"task":{"taskId":"t","status":"working","createdAt":"","lastUpdatedAt":"","ttl":null}}"#;
+        assert_eq!(
+            result(Method::ToolsCall, task, V2025_11_25).as_deref(),
+            Ok(task)
+        );
+        assert!(result(Method::ToolsCall, task, V2025_06_18).is_err());
+        assert!(result(Method::ToolsCall, task, V2026_07_28).is_err());
+    }
+
+    #[test]
+    fn what_the_revision_does_not_have_is_refused() {
+        assert_eq!(
+            params(Method::ElicitationCreate, "{}", V2025_03_26).unwrap_err(),
+            "the revision has no method elicitation/create"
+        );
+        assert_eq!(
+            params(Method::ToolsCall, "{}", V2025_11_25).unwrap_err(),
+            "malformed message"
+        );
+    }
+
+    #[test]
+    fn notifications_lose_what_they_must() {
+        let progress = r#"{"progressToken":1,"progress":1,"message":"m"}"#;
+        assert_eq!(
+            params(Method::Progress, progress, V2024_11_05).as_deref(),
+            Ok(r#"{"progressToken":1,"progress":1}"#)
+        );
+        let changed = r#"{"_meta":{"io.modelcontextprotocol/subscriptionId":1}}"#;
+        assert_eq!(
+            params(Method::ToolListChanged, changed, V2025_11_25).as_deref(),
+            Ok("{}")
+        );
+    }
+
+    #[test]
+    fn the_same_revision_needs_no_step() {
+        for rule in Method::table() {
+            for revision in Revision::ALL {
+                assert!(!needs_step_down(rule.method, revision, revision));
+            }
+        }
+        assert!(needs_step_down(Method::Ping, V2026_07_28, V2025_11_25));
+        assert!(!needs_step_down(
+            Method::LogMessage,
+            V2025_06_18,
+            V2024_11_05
+        ));
+        assert!(!needs_step_down(
+            Method::ToolsList,
+            V2024_11_05,
+            V2025_11_25
+        ));
+        assert!(!needs_step_down(
+            Method::ToolsList,
+            V2025_06_18,
+            V2026_07_28
+        ));
+        assert!(needs_step_down(Method::ToolsList, V2025_11_25, V2026_07_28));
+    }
 }
