@@ -1,5 +1,8 @@
 //! What 2024-11-05 does not have: audio, annotations of tools, words on progress.
 //!
+//! The table is `LOSSES`: what goes, and what is written instead. It is also in
+//! `docs/revisions.md`.
+//!
 //! Specification: 2024-11-05 schema, against that of 2025-03-26.
 
 use crate::revision::Revision;

@@ -1,6 +1,9 @@
 //! What 2025-03-26 does not have: structured results, resource links, titles,
 //! elicitation, `_meta` of objects.
 //!
+//! The table is `LOSSES`: what goes, and what is written instead. It is also in
+//! `docs/revisions.md`.
+//!
 //! Specification: 2025-03-26 schema, against that of 2025-06-18.
 
 use crate::RawJson;

@@ -4,6 +4,9 @@
 //! bring back what the server expects. An optional one is not asked; a form that
 //! requires one is refused by `check_step_down`.
 //!
+//! The table is `LOSSES`: what goes, and what is written instead. It is also in
+//! `docs/revisions.md`.
+//!
 //! Specification: 2025-06-18 schema, against that of 2025-11-25.
 
 use crate::RawJson;
@@ -29,7 +32,7 @@ pub(super) const LOSSES: &[Loss] = &[
     loss("client capability `elicitation.form`, `elicitation.url`", "`elicitation` alone; nothing when forms are not accepted"),
     loss("`tools` and `toolChoice` of sampling", "nothing, and `check_step_down` refuses them"),
     loss("`tool_use` and `tool_result` in a sampling message", "text; images and audio of a result follow it"),
-    loss("several blocks in a sampling message", "one message of the same role for each block"),
+    loss("several blocks in a sampling message", "one message of the same role for each block; an empty message goes"),
     loss("several blocks in a sampling result", "one text block; an image or audio beside others is named in it"),
     loss("`_meta` of a sampling message", "nothing"),
     loss("elicitation by url", "no older form: `check_step_down` refuses it"),

@@ -1,5 +1,8 @@
 //! What 2025-11-25 does not have: everything that came with the stateless era.
 //!
+//! The table is `LOSSES`: what goes, and what is written instead. It is also in
+//! `docs/revisions.md`.
+//!
 //! Specification: 2025-11-25 schema, against that of 2026-07-28.
 
 use std::collections::BTreeMap;

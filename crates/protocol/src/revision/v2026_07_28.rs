@@ -5,6 +5,9 @@
 //! What the newest revision newly requires (`resultType`, caching hints, the
 //! envelope) is added by those who answer and ask, not here.
 //!
+//! The table is `LOSSES`: what goes, and what is written instead. It is also in
+//! `docs/revisions.md`.
+//!
 //! Specification: 2026-07-28 changelog and schema.
 
 use crate::revision::Revision;
