@@ -5,12 +5,25 @@
 //!
 //! Specification: basic/lifecycle (handshake era), basic/versioning (stateless era).
 
+mod as_text;
+mod errors;
+mod meta_keys;
+mod raw;
+mod step;
 mod step_down;
+mod v2024_11_05;
+mod v2025_03_26;
+mod v2025_06_18;
+mod v2025_11_25;
+mod v2026_07_28;
+mod walk;
 
 use std::fmt;
 use std::str::FromStr;
 
-pub use step_down::StepDown;
+pub use errors::step_down_error;
+pub use raw::{StepDownError, needs_step_down, step_down_params, step_down_result};
+pub use step_down::{Loss, NotRepresentable, StepDown, losses};
 
 /// A dated revision of the specification that this crate speaks.
 ///

@@ -1,10 +1,11 @@
 //! The crate as its user sees it.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
-
 mod examples;
+mod generate;
 mod official;
+mod revisions_doc;
 mod samples;
 mod schema;
+mod step_down;
 mod survival;
 mod transcripts;

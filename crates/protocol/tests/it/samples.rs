@@ -70,7 +70,7 @@ impl Table {
     }
 
     fn row(&mut self, definition: impl Into<String>, value: &impl Serialize) {
-        let value = serde_json::to_value(value).unwrap();
+        let value = serde_json::to_value(value).expect("a sample has a JSON form");
         self.rows.push((definition.into(), value));
     }
 
@@ -318,7 +318,7 @@ impl Table {
         if self.since(V2025_11_25) {
             schema.insert("$schema".into(), json!(DIALECT));
         }
-        let schema = RawJson::encode(&schema).unwrap();
+        let schema = RawJson::encode(&schema).expect("a sample has a JSON form");
         let mut tool = Tool::new("weather", schema.clone());
         tool.title = self.from(V2025_06_18, "Weather".into());
         tool.description = Some("The weather at a place".into());
@@ -495,7 +495,7 @@ impl Table {
     }
 
     fn elicit_form(&self) -> ElicitRequestFormParams {
-        let schema = RawJson::encode(&self.elicit_schema()).unwrap();
+        let schema = RawJson::encode(&self.elicit_schema()).expect("a sample has a JSON form");
         let mut form = ElicitRequestFormParams::new("Who are you?", schema);
         form.mode = self.from(V2025_11_25, FormMode::Form);
         form.task = self.task_metadata();
@@ -881,9 +881,12 @@ fn sampling(t: &mut Table) {
     t.add("ToolUseContent", &t.tool_use());
     t.add("ToolResultContent", &t.tool_result());
     let params = t.create_message();
-    let preferences = params.model_preferences.clone().unwrap();
+    let preferences = params.model_preferences.clone().expect("the sample has it");
     t.add("ModelPreferences", &preferences);
-    t.add("ModelHint", &preferences.hints.unwrap()[0]);
+    t.add(
+        "ModelHint",
+        &preferences.hints.expect("the sample has it")[0],
+    );
     for mode in [
         ToolChoiceMode::Auto,
         ToolChoiceMode::Required,
@@ -973,7 +976,7 @@ fn tasks(t: &mut Table) {
         "failed",
         "cancelled",
     ] {
-        let status: TaskStatus = serde_json::from_value(json!(status)).unwrap();
+        let status: TaskStatus = serde_json::from_value(json!(status)).expect("a known status");
         t.add("TaskStatus", &status);
     }
     let mut task = Task::experimental("t-1", TaskStatus::Working, "2025-11-25T10:30:00Z");
@@ -1012,7 +1015,10 @@ fn tasks(t: &mut Table) {
     let mut meta = Meta::new();
     meta.set_related_task(&RelatedTaskMetadata::new("t-1"));
     payload.meta = Some(meta);
-    t.result::<GetTaskPayload>("GetTaskPayloadResult", &RawJson::encode(&payload).unwrap());
+    t.result::<GetTaskPayload>(
+        "GetTaskPayloadResult",
+        &RawJson::encode(&payload).expect("a sample has a JSON form"),
+    );
     t.notification::<TaskStatusNotification>("TaskStatusNotification", &task);
 }
 
@@ -1042,7 +1048,7 @@ fn stateless(t: &mut Table) {
         ("url".into(), ask(&ElicitRequestParams::Url(t.elicit_url()))),
         (
             "model".into(),
-            InputRequest::sampling(&t.create_message()).unwrap(),
+            InputRequest::sampling(&t.create_message()).expect("a sample has a JSON form"),
         ),
         ("roots".into(), InputRequest::roots()),
     ]);
@@ -1081,7 +1087,7 @@ fn stateless(t: &mut Table) {
     );
     let mut ended = SubscriptionsListenResult::default();
     ended.result_type = t.complete();
-    let mut meta = t.result_meta().unwrap();
+    let mut meta = t.result_meta().expect("the sample has it");
     meta.set_subscription_id(&RequestId::from("listen-1"));
     t.add("SubscriptionsListenResultMetaObject", &meta);
     ended.meta = Some(meta);
@@ -1120,17 +1126,26 @@ fn paginated(t: &Table) -> PaginatedRequestParams {
 fn answers(t: &Table) -> InputResponses {
     let mut answers = BTreeMap::new();
     for (place, result) in t.elicit_results().iter().enumerate() {
-        answers.insert(format!("form{place}"), RawJson::encode(result).unwrap());
+        answers.insert(
+            format!("form{place}"),
+            RawJson::encode(result).expect("a sample has a JSON form"),
+        );
     }
     for (place, result) in t.create_message_results().iter().enumerate() {
-        answers.insert(format!("model{place}"), RawJson::encode(result).unwrap());
+        answers.insert(
+            format!("model{place}"),
+            RawJson::encode(result).expect("a sample has a JSON form"),
+        );
     }
-    answers.insert("roots".into(), RawJson::encode(&t.roots_result()).unwrap());
+    answers.insert(
+        "roots".into(),
+        RawJson::encode(&t.roots_result()).expect("a sample has a JSON form"),
+    );
     answers
 }
 
 fn ask(params: &ElicitRequestParams) -> InputRequest {
-    InputRequest::elicitation(params).unwrap()
+    InputRequest::elicitation(params).expect("a sample has a JSON form")
 }
 
 fn boolean_schema() -> BooleanSchema {
@@ -1191,10 +1206,13 @@ fn error_response(code: i32, data: &impl Serialize) -> Value {
 
 /// What a value looks like on the wire, after it was read from there once more.
 fn read_back<T: Serialize + DeserializeOwned>(value: &T) -> Value {
-    let text = serde_json::to_string(value).unwrap();
+    let text = serde_json::to_string(value).expect("a sample has a JSON form");
     let again: T = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
-    assert_eq!(serde_json::to_string(&again).unwrap(), text);
-    serde_json::to_value(again).unwrap()
+    assert_eq!(
+        serde_json::to_string(&again).expect("a sample has a JSON form"),
+        text
+    );
+    serde_json::to_value(again).expect("a sample has a JSON form")
 }
 
 fn words(words: &[&str]) -> Vec<String> {
@@ -1202,11 +1220,11 @@ fn words(words: &[&str]) -> Vec<String> {
 }
 
 fn object(value: Value) -> Map<String, Value> {
-    serde_json::from_value(value).unwrap()
+    serde_json::from_value(value).expect("the value is an object")
 }
 
 fn raw(text: &str) -> RawJson {
-    RawJson::parse(text).unwrap()
+    RawJson::parse(text).expect("the text is JSON")
 }
 
 const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";

@@ -8,10 +8,10 @@ use switchboard_protocol::types::*;
 /// Reads and writes; the JSON is the same, whatever the order of members.
 fn check<T: Serialize + DeserializeOwned>(text: &str) -> T {
     let value: T = serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"));
-    let written = serde_json::to_string(&value).unwrap();
+    let written = serde_json::to_string(&value).expect("it was read from JSON");
     let (written, expected): (Value, Value) = (
-        serde_json::from_str(&written).unwrap(),
-        serde_json::from_str(text).unwrap(),
+        serde_json::from_str(&written).expect("it was read from JSON"),
+        serde_json::from_str(text).expect("it was read from JSON"),
     );
     assert_eq!(written, expected);
     value
