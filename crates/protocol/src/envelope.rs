@@ -8,6 +8,9 @@
 
 use std::borrow::Cow;
 
+use bytes::Bytes;
+
+use crate::jsonrpc::RequestId;
 use crate::payload::{Members, Payload, string_of};
 use crate::scan::names;
 
@@ -52,6 +55,12 @@ impl<'a> Envelope<'a> {
     /// The revision that the request names, if it names one as a string.
     pub fn protocol_version(&self) -> Option<Cow<'a, str>> {
         self.protocol_version.and_then(string_of)
+    }
+
+    /// The text of the progress token, sharing that of the params, if it is a string or an integer.
+    pub(crate) fn progress_token_of(&self, params: Option<&Payload>) -> Option<Bytes> {
+        let token = params?.text().slice_ref(self.progress_token?);
+        RequestId::from_json(&token).is_ok().then_some(token)
     }
 
     fn place(&mut self, name: &[u8]) -> Option<&mut Option<&'a [u8]>> {
@@ -111,6 +120,10 @@ impl MemberText {
         self.names.push(name);
     }
 
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        &self.text
+    }
+
     pub(crate) const fn is_empty(&self) -> bool {
         self.text.is_empty()
     }
@@ -157,6 +170,17 @@ pub(crate) fn with_members(
     Payload::from_own(out)
 }
 
+/// The object with text of the form `"name":value,…` put in front of its members.
+///
+/// None of the names may stand in the object already.
+pub(crate) fn prepend(front: &[u8], object: &Payload) -> Payload {
+    let mut out = Vec::with_capacity(front.len() + object.text().len() + 2);
+    out.push(b'{');
+    out.extend_from_slice(front);
+    append_rest(&mut out, object.text());
+    Payload::from_own(out)
+}
+
 /// Appends the members of an object's text and its closing brace, without a look at them.
 fn append_rest(out: &mut Vec<u8>, object: &[u8]) {
     let inner = object
@@ -187,8 +211,6 @@ pub(crate) const PREFIX: &str = "io.modelcontextprotocol/";
 
 #[cfg(test)]
 mod tests {
-    use bytes::Bytes;
-
     use super::*;
     use crate::jsonrpc::Limits;
 

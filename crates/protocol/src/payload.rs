@@ -60,10 +60,24 @@ impl Payload {
 
     /// Takes text that this crate has written itself.
     pub(crate) fn from_own(text: Vec<u8>) -> Self {
+        Self::from_valid(text.into())
+    }
+
+    /// Takes text that is known to be one JSON value.
+    pub(crate) const fn from_valid(text: Bytes) -> Self {
         Self {
-            text: text.into(),
+            text,
             noted: Noted::NOT_YET,
         }
+    }
+
+    /// The same, with what is often asked for looked up, in one pass.
+    pub(crate) fn noted(self) -> Self {
+        if self.noted.known {
+            return self;
+        }
+        let mut scanner = Scanner::new(&self.text, Limits::default().bounds());
+        Self::scan(&self.text, &mut scanner).unwrap_or(self)
     }
 
     /// Reads the value that comes next and notes what is often asked for.

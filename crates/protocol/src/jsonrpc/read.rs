@@ -264,7 +264,7 @@ fn read_message(bytes: &Bytes, scanner: &mut Scanner<'_>) -> Result<Message, Mal
         }
         malformed
     })?;
-    envelope.into_message(bytes)
+    envelope.take_message(bytes)
 }
 
 impl Envelope {
@@ -337,7 +337,7 @@ impl Envelope {
         RequestId::from_json(&bytes.slice(self.id.clone()?)).ok()
     }
 
-    fn into_message(mut self, bytes: &Bytes) -> Result<Message, Malformed> {
+    fn take_message(&mut self, bytes: &Bytes) -> Result<Message, Malformed> {
         let has_outcome = self.result.is_some() || self.error.is_some();
         let shape = match (&self.method, has_outcome) {
             // A method that is not even a string makes it no notification.
@@ -372,11 +372,11 @@ impl Envelope {
         if let Some(problem) = self.problem {
             return refuse(problem);
         }
-        let version = self.version.and_then(|span| bytes.get(span));
+        let version = self.version.take().and_then(|span| bytes.get(span));
         if version != Some(b"\"2.0\"") {
             return refuse(Problem::WrongVersion);
         }
-        if let Some(method) = self.method {
+        if let Some(method) = self.method.take() {
             if has_outcome {
                 return refuse(Problem::MethodAndOutcome);
             }
@@ -384,7 +384,7 @@ impl Envelope {
                 return refuse(Problem::BadMethod);
             };
             // Some writers send `"params":null` for "none".
-            let params = self.params.filter(|p| p.text().as_ref() != b"null");
+            let params = self.params.take().filter(|p| p.text().as_ref() != b"null");
             if params.as_ref().is_some_and(|p| !p.is_object()) {
                 return refuse(Problem::BadParams);
             }
@@ -392,18 +392,18 @@ impl Envelope {
                 None => Ok(Message::Notification(Notification {
                     method,
                     params,
-                    extra: self.extra,
+                    extra: std::mem::take(&mut self.extra),
                 })),
                 Some(Ok(id)) => Ok(Message::Request(Request {
                     id,
                     method,
                     params,
-                    extra: self.extra,
+                    extra: std::mem::take(&mut self.extra),
                 })),
                 Some(Err(_)) => refuse(Problem::BadId),
             };
         }
-        let outcome = match (self.result, self.error) {
+        let outcome = match (self.result.take(), self.error.take()) {
             (Some(_), Some(_)) => return refuse(Problem::ResultAndError),
             (None, None) => return refuse(Problem::NeitherResultNorError),
             (Some(result), None) => Ok(result),
@@ -416,13 +416,13 @@ impl Envelope {
             (Some(Ok(id)), _) => Ok(Message::Response(Response {
                 id: Some(id),
                 outcome,
-                extra: self.extra,
+                extra: std::mem::take(&mut self.extra),
             })),
             // JSON-RPC writes null, MCP leaves it out, when the request was unreadable.
             (None | Some(Err(_)), Err(_)) => Ok(Message::Response(Response {
                 id: None,
                 outcome,
-                extra: self.extra,
+                extra: std::mem::take(&mut self.extra),
             })),
             (Some(Err(_)), Ok(_)) => refuse(Problem::BadId),
             (None, Ok(_)) => refuse(Problem::ResultWithoutId),

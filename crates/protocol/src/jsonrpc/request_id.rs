@@ -94,8 +94,19 @@ impl RequestId {
 
 /// The number, when its plain decimal form is the text itself.
 fn short_integer(digits: &[u8]) -> Option<i64> {
-    let number: i64 = std::str::from_utf8(digits).ok()?.parse().ok()?;
-    (itoa::Buffer::new().format(number).as_bytes() == digits).then_some(number)
+    let (negative, unsigned) = match digits {
+        [b'-', rest @ ..] => (true, rest),
+        all => (false, all),
+    };
+    // A leading zero, or a zero with a sign, is written otherwise than it is read.
+    if matches!(unsigned, [b'0', _, ..] | []) || unsigned == b"0" && negative {
+        return None;
+    }
+    unsigned.iter().try_fold(0i64, |number, digit| {
+        let digit = i64::from(digit - b'0');
+        let digit = if negative { -digit } else { digit };
+        number.checked_mul(10)?.checked_add(digit)
+    })
 }
 
 impl From<i64> for RequestId {

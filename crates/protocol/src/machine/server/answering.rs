@@ -39,18 +39,19 @@ impl ServerMachine {
                 };
                 self.finish(key, Err(error), out);
             }
+            Answer::Result(result) if in_flight.era == Era::Handshake => {
+                self.note_subscription(key);
+                self.finish(key, Ok(result), out);
+            }
             Answer::Result(result) => {
+                let result = result.noted();
                 let kind = result.result_type();
                 if kind == Some("input_required") {
                     // Whichever way a handler says it, what it asks is held to the rules.
                     return self.input_required(now, key, &result, out);
                 }
-                let outcome = match in_flight.era {
-                    Era::Handshake => Ok(result),
-                    Era::Stateless => modern::check_kind(kind, in_flight)
-                        .map(|()| modern::complete(&result, kind, in_flight.method, &self.config)),
-                };
-                self.note_subscription(key);
+                let outcome = modern::check_kind(kind, in_flight)
+                    .map(|()| self.result_text.complete(&result, in_flight.method));
                 self.finish(key, outcome, out);
             }
             Answer::InputRequired(result) => self.input_required(now, key, &result, out),
@@ -86,7 +87,7 @@ impl ServerMachine {
             return;
         }
         let mut front = MemberText::default();
-        front.push("progressToken", token.text());
+        front.push("progressToken", token);
         in_flight.last_progress = Some(progress);
         let params = with_members(Some(params), &front, &MemberText::default());
         out.push(Output::send(

@@ -19,7 +19,7 @@ use crate::jsonrpc::{
 use crate::machine::Lane;
 use crate::machine::allowance::{Allowance, Timeouts};
 use crate::machine::server::input::{Output, Serve};
-use crate::machine::server::{ServeKey, ServerMachine, Work, modern};
+use crate::machine::server::{ServeKey, ServerMachine, Work};
 use crate::method::{Method, Need};
 use crate::payload::{Members, Payload};
 use crate::revision::{Era, Revision};
@@ -283,8 +283,7 @@ impl ServerMachine {
                 let mut front = MemberText::default();
                 front.push("resultType", b"\"input_required\"");
                 let result = with_members(Some(result), &front, &MemberText::default());
-                let kind = Some("input_required");
-                let result = modern::complete(&result, kind, None, &self.config);
+                let result = self.result_text.complete(&result.noted(), None);
                 self.finish(key, Ok(result), out);
             }
             Era::Handshake => self.gather(now, lane, key, wanted, out),
@@ -303,11 +302,11 @@ impl ServerMachine {
         let Some(in_flight) = self.serving.get_mut(key) else {
             return;
         };
-        in_flight.work = Work::Client(Gathering {
+        in_flight.work = Work::Client(Box::new(Gathering {
             open: wanted.questions.len(),
             answers: BTreeMap::new(),
             state: wanted.state,
-        });
+        }));
         if wanted.questions.is_empty() {
             return self.serve_again(now, key, out);
         }
@@ -371,7 +370,8 @@ impl ServerMachine {
         if let Some(state) = &gathering.state {
             front.push("requestState", state.text());
         }
-        let params = with_members(in_flight.params.as_ref(), &front, &MemberText::default());
+        let params = in_flight.params.clone().map(Payload::from_valid);
+        let params = with_members(params.as_ref(), &front, &MemberText::default());
         let method = in_flight.method.unwrap_or(Method::ToolsCall);
         out.push(Output::Serve(Serve {
             key,

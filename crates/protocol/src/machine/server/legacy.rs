@@ -5,7 +5,8 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::envelope::Envelope;
+use bytes::Bytes;
+
 use crate::jsonrpc::{ErrorObject, Request};
 use crate::machine::server::input::{Caller, Output};
 use crate::machine::server::{InFlight, Serve, ServerMachine, Work};
@@ -90,6 +91,7 @@ impl ServerMachine {
         lane: Lane,
         batch: Option<u64>,
         request: Request,
+        progress_token: Option<Bytes>,
         out: &mut Vec<Output>,
     ) {
         match request.method.known() {
@@ -115,7 +117,7 @@ impl ServerMachine {
             let outcome = self.set_log_level(request.params.as_ref(), out);
             return self.reply(lane, batch, request.id, outcome, out);
         }
-        let progress_token = progress_token(request.params.as_ref());
+        let wants_progress = progress_token.is_some();
         let log_level = self.session.log_level;
         let in_flight = InFlight {
             lane,
@@ -123,8 +125,8 @@ impl ServerMachine {
             method: request.method.known(),
             era: Era::Handshake,
             caller: Arc::clone(&caller),
-            params: request.params.clone(),
-            progress_token: progress_token.clone(),
+            params: kept_params(&request),
+            progress_token,
             last_progress: None,
             log_level,
             deadline: self.handler_deadline(now),
@@ -137,7 +139,7 @@ impl ServerMachine {
             params: request.params,
             caller,
             log_level,
-            wants_progress: progress_token.is_some(),
+            wants_progress,
         }));
     }
 
@@ -250,9 +252,14 @@ impl ServerMachine {
     }
 }
 
-/// The token under which the caller wants progress: a string or an integer, as text.
-pub(super) fn progress_token(params: Option<&Payload>) -> Option<Payload> {
-    let text = Envelope::of(params).progress_token?;
-    let is_token = serde_json::from_slice::<crate::jsonrpc::RequestId>(text).is_ok();
-    is_token.then(|| params.map(|params| params.part_of(text)))?
+/// The parameters of a request that are looked at again after its handler has begun.
+fn kept_params(request: &Request) -> Option<Bytes> {
+    let method = request.method.known()?;
+    let is_needed = method.rule().may_ask
+        || matches!(
+            method,
+            Method::ResourcesSubscribe | Method::ResourcesUnsubscribe
+        );
+    let params = request.params.as_ref().filter(|_| is_needed)?;
+    Some(params.text().clone())
 }

@@ -2,6 +2,7 @@
 //!
 //! Specification: 2026-07-28 basic/patterns/subscriptions; 2025-11-25 server/resources.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde_json::json;
@@ -59,7 +60,7 @@ impl ServerMachine {
             last_progress: None,
             log_level: None,
             deadline: None,
-            work: Work::Listening(granted.clone()),
+            work: Work::Listening(Box::new(granted.clone())),
         };
         let id = request.id;
         let key = self.serving.insert(id.clone(), in_flight);
@@ -87,11 +88,11 @@ impl ServerMachine {
             Some(Method::ResourcesUnsubscribe) => false,
             _ => return,
         };
-        let params = in_flight.params.as_ref();
-        let Some(uri) = params.and_then(|params| params.string_member("uri")) else {
+        let params = in_flight.params.clone().map(Payload::from_valid);
+        let uri = params.as_ref().and_then(|p| p.string_member("uri"));
+        let Some(uri) = uri.map(Cow::into_owned) else {
             return;
         };
-        let uri = uri.into_owned();
         let resources = &mut self.session.resources;
         resources.retain(|wanted| *wanted != uri);
         if subscribes {
@@ -153,10 +154,13 @@ impl ServerMachine {
         let mut meta = MemberText::default();
         meta.push_value(key::SUBSCRIPTION_ID, &id);
         let result = with_members(None, &MemberText::default(), &meta);
-        let result = modern::complete(&result, None, None, &self.config);
+        let result = self.result_text.complete(&result.noted(), None);
         self.reply(in_flight.lane, in_flight.batch, id, Ok(result), out);
         if let Work::Listening(filter) = in_flight.work {
-            out.push(Output::ListeningEnded { key, filter });
+            out.push(Output::ListeningEnded {
+                key,
+                filter: *filter,
+            });
         }
     }
 }

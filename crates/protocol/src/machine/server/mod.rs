@@ -15,7 +15,10 @@ mod legacy;
 mod listening;
 mod modern;
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+use bytes::Bytes;
 
 use crate::envelope::Envelope;
 use crate::jsonrpc::{
@@ -28,7 +31,7 @@ use crate::machine::{Lane, Wire};
 use crate::method::Method;
 use crate::payload::Payload;
 use crate::revision::{Era, Revision};
-use crate::types::LoggingLevel;
+use crate::types::{LoggingLevel, SubscriptionFilter};
 
 pub use crate::machine::serving::ServeKey;
 pub use asking::{AskError, AskKey};
@@ -42,7 +45,11 @@ use legacy::Session;
 /// One connection from one client, seen from the server.
 #[derive(Debug)]
 pub struct ServerMachine {
-    config: ServerConfig,
+    config: Arc<ServerConfig>,
+    /// What every result of the stateless era carries, written once.
+    result_text: modern::ResultText,
+    /// The caller of the last stateless request: the next one is nearly always the same.
+    last_caller: Option<modern::KnownCaller>,
     session: Session,
     serving: Serving<InFlight>,
     asked: Pending<Asked>,
@@ -58,9 +65,11 @@ struct InFlight {
     batch: Option<u64>,
     method: Option<Method>,
     era: Era,
-    caller: std::sync::Arc<Caller>,
-    params: Option<Payload>,
-    progress_token: Option<Payload>,
+    caller: Arc<Caller>,
+    /// The text of the parameters, where it is needed again.
+    params: Option<Bytes>,
+    /// The text of the token under which the caller wants progress.
+    progress_token: Option<Bytes>,
     last_progress: Option<f64>,
     log_level: Option<LoggingLevel>,
     deadline: Option<Instant>,
@@ -73,15 +82,18 @@ enum Work {
     /// A handler.
     Handler,
     /// The client, which was asked for input before the handler can go on.
-    Client(asking::Gathering),
+    Client(Box<asking::Gathering>),
     /// Nobody: it is a subscription that stays open.
-    Listening(crate::types::SubscriptionFilter),
+    Listening(Box<SubscriptionFilter>),
 }
 
 impl ServerMachine {
     /// A server that nobody has talked to yet.
-    pub fn new(config: ServerConfig) -> Self {
+    pub fn new(config: impl Into<Arc<ServerConfig>>) -> Self {
+        let config = config.into();
         Self {
+            result_text: modern::ResultText::new(&config),
+            last_caller: None,
             session: Session::default(),
             serving: Serving::new(),
             asked: Pending::new(),
@@ -93,7 +105,7 @@ impl ServerMachine {
 
     /// A server for a client that makes single requests without a handshake, as
     /// Streamable HTTP allows: the given revision is assumed.
-    pub fn sessionless(config: ServerConfig, revision: Revision) -> Self {
+    pub fn sessionless(config: impl Into<Arc<ServerConfig>>, revision: Revision) -> Self {
         let mut machine = Self::new(config);
         machine.session = Session::assumed(revision);
         machine
@@ -251,9 +263,11 @@ impl ServerMachine {
                 ));
                 return self.reply(lane, batch, request.id, Err(error), out);
             }
-            self.admit_stateless(now, lane, request, out);
+            let admitted = self.admit(&request, &envelope);
+            self.serve_stateless(now, lane, request, admitted, out);
         } else {
-            self.admit_handshake(now, lane, batch, request, out);
+            let token = envelope.progress_token_of(request.params.as_ref());
+            self.admit_handshake(now, lane, batch, request, token, out);
         }
     }
 
@@ -330,7 +344,10 @@ impl ServerMachine {
         };
         self.withdraw_asks_of(key, out);
         if let Work::Listening(filter) = in_flight.work {
-            out.push(Output::ListeningEnded { key, filter });
+            out.push(Output::ListeningEnded {
+                key,
+                filter: *filter,
+            });
         } else {
             out.push(Output::Stop { key });
         }

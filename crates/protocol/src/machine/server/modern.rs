@@ -5,31 +5,52 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use bytes::Bytes;
 use serde_json::json;
 
-use crate::envelope::{Envelope, MemberText, with_members};
+use crate::envelope::{Envelope, MemberText, prepend, with_members};
 use crate::jsonrpc::{ErrorCode, ErrorObject, Request};
 use crate::machine::Lane;
 use crate::machine::server::input::{Caller, Output, ServerConfig};
-use crate::machine::server::legacy::progress_token;
 use crate::machine::server::{InFlight, Serve, ServerMachine, Work};
 use crate::method::{Method, Need};
 use crate::payload::{Members, Payload};
 use crate::revision::{Era, Revision};
 use crate::scan::names;
 use crate::types::meta_key as key;
-use crate::types::{ClientCapabilities, DiscoverResult, LoggingLevel, TASKS_EXTENSION};
+use crate::types::{CacheScope, ClientCapabilities, DiscoverResult, LoggingLevel, TASKS_EXTENSION};
 
 /// What a request of the stateless era says about itself.
 #[derive(Debug)]
 pub(super) struct Admitted {
-    pub(super) caller: Arc<Caller>,
-    pub(super) log_level: Option<LoggingLevel>,
+    caller: Arc<Caller>,
+    log_level: Option<LoggingLevel>,
+    progress_token: Option<Bytes>,
 }
 
-/// Checks a request in the order in which its faults are told.
-pub(super) fn admit(request: &Request, config: &ServerConfig) -> Result<Admitted, ErrorObject> {
-    let envelope = Envelope::of(request.params.as_ref());
+/// A caller and the text that said who it is.
+///
+/// Every request says it again; text that is the same to the byte means the same.
+#[derive(Debug)]
+pub(super) struct KnownCaller {
+    version: Box<[u8]>,
+    capabilities: Box<[u8]>,
+    info: Option<Box<[u8]>>,
+    caller: Arc<Caller>,
+}
+
+impl KnownCaller {
+    fn fits(&self, envelope: &Envelope<'_>) -> bool {
+        envelope.protocol_version == Some(&self.version)
+            && envelope.client_capabilities == Some(&self.capabilities)
+            && envelope.client_info == self.info.as_deref()
+    }
+}
+
+/// Who sends a request, if it says so in full and speaks a revision that we serve.
+///
+/// Faults are told in this order: fields, then the revision.
+fn read_caller(envelope: &Envelope<'_>, config: &ServerConfig) -> Result<Caller, ErrorObject> {
     let missing = |name: &str| ErrorObject::invalid_params(format!("_meta needs {name}"));
     let version = envelope
         .protocol_version()
@@ -44,39 +65,64 @@ pub(super) fn admit(request: &Request, config: &ServerConfig) -> Result<Admitted
         .ok()
         .filter(|revision| revision.era() == Era::Stateless && config.revisions.contains(revision))
         .ok_or_else(|| ErrorObject::unsupported_version(&config.revisions, &version))?;
-    let log_level = match envelope.log_level {
-        None => None,
-        Some(text) => Some(serde_json::from_slice(text).map_err(|error| {
-            ErrorObject::invalid_params(format!("{}: {error}", key::LOG_LEVEL))
-        })?),
-    };
-    Ok(Admitted {
-        caller: Arc::new(Caller {
-            revision,
-            // For display only, so what cannot be read is not worth a refusal.
-            info: envelope
-                .client_info
-                .and_then(|text| serde_json::from_slice(text).ok()),
-            capabilities,
-        }),
-        log_level,
+    Ok(Caller {
+        revision,
+        // For display only, so what cannot be read is not worth a refusal.
+        info: envelope
+            .client_info
+            .and_then(|text| serde_json::from_slice(text).ok()),
+        capabilities,
     })
 }
 
 impl ServerMachine {
+    /// Checks a request of the stateless era by itself.
+    pub(super) fn admit(
+        &mut self,
+        request: &Request,
+        envelope: &Envelope<'_>,
+    ) -> Result<Admitted, ErrorObject> {
+        let caller = match &self.last_caller {
+            Some(known) if known.fits(envelope) => Arc::clone(&known.caller),
+            _ => {
+                let caller = Arc::new(read_caller(envelope, &self.config)?);
+                self.last_caller = Some(KnownCaller {
+                    version: envelope.protocol_version.unwrap_or_default().into(),
+                    capabilities: envelope.client_capabilities.unwrap_or_default().into(),
+                    info: envelope.client_info.map(Into::into),
+                    caller: Arc::clone(&caller),
+                });
+                caller
+            }
+        };
+        let log_level = match envelope.log_level {
+            None => None,
+            Some(text) => Some(serde_json::from_slice(text).map_err(|error| {
+                ErrorObject::invalid_params(format!("{}: {error}", key::LOG_LEVEL))
+            })?),
+        };
+        self.check_stateless_method(request, &caller)?;
+        Ok(Admitted {
+            caller,
+            log_level,
+            progress_token: envelope.progress_token_of(request.params.as_ref()),
+        })
+    }
+
     /// Serves a request of the stateless era.
-    pub(super) fn admit_stateless(
+    pub(super) fn serve_stateless(
         &mut self,
         now: Instant,
         lane: Lane,
         request: Request,
+        admitted: Result<Admitted, ErrorObject>,
         out: &mut Vec<Output>,
     ) {
-        let admitted = admit(&request, &self.config).and_then(|admitted| {
-            self.check_stateless_method(&request, &admitted.caller)
-                .map(|()| admitted)
-        });
-        let Admitted { caller, log_level } = match admitted {
+        let Admitted {
+            caller,
+            log_level,
+            progress_token,
+        } = match admitted {
             Ok(admitted) => admitted,
             Err(error) => return self.reply(lane, None, request.id, Err(error), out),
         };
@@ -90,7 +136,6 @@ impl ServerMachine {
             }
             _ => {}
         }
-        let progress_token = progress_token(request.params.as_ref());
         let wants_progress = progress_token.is_some();
         let in_flight = InFlight {
             lane,
@@ -150,12 +195,8 @@ impl ServerMachine {
         result.capabilities.tasks = None;
         let payload =
             Payload::encode(&result).map_err(|error| ErrorObject::internal(error.to_string()))?;
-        Ok(complete(
-            &payload,
-            None,
-            Some(Method::ServerDiscover),
-            config,
-        ))
+        let method = Some(Method::ServerDiscover);
+        Ok(self.result_text.complete(&payload.noted(), method))
     }
 }
 
@@ -192,37 +233,70 @@ pub(super) fn restate(mut error: ErrorObject) -> ErrorObject {
     error
 }
 
-/// A result with what every result of this era carries, as far as it lacks it.
-///
-/// `kind` is its type, if it says one: who calls this has looked it up.
-pub(super) fn complete(
-    result: &Payload,
-    kind: Option<&str>,
-    method: Option<Method>,
-    config: &ServerConfig,
-) -> Payload {
-    let mut front = MemberText::default();
-    let mut meta = MemberText::default();
-    if kind.is_none() {
-        front.push("resultType", b"\"complete\"");
-    }
-    let own_meta = result.meta().unwrap_or_default();
-    if !Members::of(own_meta).any(|(name, _)| names(name, key::SERVER_INFO)) {
-        meta.push_value(key::SERVER_INFO, &config.info);
-    }
-    // A result on the way to another is not to be kept.
-    let is_complete = kind.is_none_or(|kind| kind == "complete");
-    if is_complete && method.is_some_and(|method| method.rule().cacheable) {
-        if result.member("ttlMs").is_none() {
-            let ttl = u64::try_from(config.default_ttl.as_millis()).unwrap_or(u64::MAX);
-            front.push_value("ttlMs", &ttl);
+/// What every result of this era carries, as text.
+#[derive(Debug)]
+pub(super) struct ResultText {
+    /// `"io.modelcontextprotocol/serverInfo":{…}`
+    server_info: MemberText,
+    /// `"_meta":{…}` with who we are, and nothing else.
+    only_meta: Box<[u8]>,
+    /// The same after `"resultType":"complete",`.
+    plain: Box<[u8]>,
+    default_ttl: u64,
+    default_scope: CacheScope,
+}
+
+impl ResultText {
+    pub(super) fn new(config: &ServerConfig) -> Self {
+        let mut server_info = MemberText::default();
+        server_info.push_value(key::SERVER_INFO, &config.info);
+        let only_meta = [b"\"_meta\":{", server_info.as_bytes(), b"}"].concat();
+        Self {
+            plain: [b"\"resultType\":\"complete\",", &*only_meta]
+                .concat()
+                .into(),
+            only_meta: only_meta.into(),
+            server_info,
+            default_ttl: u64::try_from(config.default_ttl.as_millis()).unwrap_or(u64::MAX),
+            default_scope: config.default_scope,
         }
-        if result.member("cacheScope").is_none() {
-            front.push_value("cacheScope", &config.default_scope);
+    }
+
+    /// A result with what it lacks of this. It should be [noted](Payload::noted).
+    pub(super) fn complete(&self, result: &Payload, method: Option<Method>) -> Payload {
+        let kind = result.result_type();
+        // A result on the way to another is not to be kept.
+        let is_complete = kind.is_none_or(|kind| kind == "complete");
+        let is_cacheable = is_complete && method.is_some_and(|method| method.rule().cacheable);
+        if result.meta().is_none() && !is_cacheable && result.is_object() {
+            return match kind {
+                None => prepend(&self.plain, result),
+                Some(_) => prepend(&self.only_meta, result),
+            };
         }
+        let mut front = MemberText::default();
+        if kind.is_none() {
+            front.push("resultType", b"\"complete\"");
+        }
+        if is_cacheable {
+            if result.member("ttlMs").is_none() {
+                front.push_value("ttlMs", &self.default_ttl);
+            }
+            if result.member("cacheScope").is_none() {
+                front.push_value("cacheScope", &self.default_scope);
+            }
+        }
+        let own_meta = result.meta().unwrap_or_default();
+        let says_who = Members::of(own_meta).any(|(name, _)| names(name, key::SERVER_INFO));
+        if says_who && front.is_empty() {
+            return result.clone();
+        }
+        let nothing = MemberText::default();
+        let meta = if says_who {
+            &nothing
+        } else {
+            &self.server_info
+        };
+        with_members(Some(result), &front, meta)
     }
-    if front.is_empty() && meta.is_empty() {
-        return result.clone();
-    }
-    with_members(Some(result), &front, &meta)
 }
