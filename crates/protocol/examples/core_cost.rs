@@ -52,31 +52,36 @@ fn serve(call: &str, count: usize) {
     let mut written = Vec::with_capacity(64 * 1024);
     let now = Instant::now();
     let result = result();
-    let mut greeting = format!("{INITIALIZE}\n{INITIALIZED}\n").into_bytes();
-    for _ in 0..count {
-        lines.push(&greeting);
-        greeting.clear();
-        lines.push(call.as_bytes());
-        lines.push(b"\n");
+    lines.push(format!("{INITIALIZE}\n{INITIALIZED}\n").as_bytes());
+    // As one read of a busy pipe brings them.
+    let calls = format!("{call}\n").repeat(CALLS_PER_READ);
+    for _ in 0..count.div_ceil(CALLS_PER_READ) {
+        lines.push(calls.as_bytes());
         while let Some(line) = lines.next_line() {
             let frame = line.read(&limits);
             let lane = Lane::SHARED;
             let input = server::Input::Received { lane, frame };
             machine.handle(now, input, &mut outputs);
-            let Some(server::Output::Serve(serve)) = outputs.pop() else {
-                continue;
+            let key = match outputs.last() {
+                Some(server::Output::Serve(serve)) => {
+                    black_box(serve.params.as_ref().and_then(Payload::name));
+                    serve.key
+                }
+                _ => {
+                    outputs.clear();
+                    continue;
+                }
             };
-            let name = serve.params.as_ref().and_then(Payload::name);
-            black_box(name);
+            outputs.clear();
             let answer = Answer::Result(result.clone());
-            let key = serve.key;
             machine.handle(now, server::Input::Answered { key, answer }, &mut outputs);
-            for output in outputs.drain(..) {
+            for output in &outputs {
                 if let server::Output::Send { message, .. } = output {
                     message.write(&mut written);
                     written.push(b'\n');
                 }
             }
+            outputs.clear();
         }
         black_box(&written);
         written.clear();
@@ -118,9 +123,10 @@ fn pass_through(size: usize) {
     machine.handle(now, client::Input::Opened, &mut outputs);
     lines.push(DISCOVERED.as_bytes());
     lines.push(b"\n");
-    let text = "0123456789 abcdef ".repeat(size / 18);
     lines.push(RESULT_HEAD.as_bytes());
-    lines.push(text.as_bytes());
+    // What a read would put there.
+    let buffer = lines.buffer_mut();
+    buffer.resize(buffer.len() + size, b'x');
     lines.push(b"\"}]}}\n");
     let mut head = Vec::new();
     while let Some(line) = lines.next_line() {
@@ -151,6 +157,7 @@ fn pass_through(size: usize) {
     black_box(&head);
 }
 
+const CALLS_PER_READ: usize = 50;
 const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#;
 const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 const HANDSHAKE_CALL: &str = r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"echo","arguments":{"text":"12345678901234567890123456789012"}}}"#;

@@ -91,16 +91,34 @@ impl Payload {
         };
         let end = if is_object {
             scanner.enter(b'{')?;
-            let mut seen = SeenNames::default();
             let mut first = true;
-            while let Some(name) = scanner.next_name(first)? {
+            let mut has_arguments = false;
+            // The order in which nearly everyone calls a tool.
+            if scanner.guess(b"\"name\":") {
+                let value = scanner.value()?;
+                noted.plain_name = !scanner.text().escaped;
+                noted.name = Span::new(value.start - start, value.end - start);
+                first = false;
+                if scanner.guess(b",\"arguments\":") {
+                    scanner.value()?;
+                    has_arguments = true;
+                }
+            }
+            let mut seen = SeenNames::default();
+            while scanner.next_name(first)? {
+                if first {
+                    first = false;
+                } else if seen.is_empty() {
+                    seen.insert_if(noted.name.is_some(), NAME);
+                    seen.insert_if(has_arguments, "arguments");
+                }
+                let name = scanner.text();
                 let value = scanner.value()?;
                 let raw = name.of(frame);
                 if !seen.insert(raw, name.escaped) {
                     return Err(Fault::Repeated { at: name.start });
                 }
                 noted.note(raw, name.escaped, value.start - start..value.end - start);
-                first = false;
             }
             scanner.position()
         } else {
@@ -146,7 +164,12 @@ impl Payload {
 
     /// What `name` says, if this is an object that has one and it is a string.
     pub fn name(&self) -> Option<std::borrow::Cow<'_, str>> {
-        string_of(self.noted_span(|noted| &noted.name, NAME)?)
+        let text = self.noted_span(|noted| &noted.name, NAME)?;
+        if self.noted.plain_name {
+            let inner = text.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
+            return std::str::from_utf8(inner).ok().map(Into::into);
+        }
+        string_of(text)
     }
 
     /// Does the text hold no line break, so that it can stand in a line as it is?
@@ -217,7 +240,10 @@ impl<'a> Iterator for Members<'a> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let scanner = self.scanner.as_mut()?;
-        let name = scanner.next_name(self.first).ok()??;
+        if !scanner.next_name(self.first).ok()? {
+            return None;
+        }
+        let name = scanner.text();
         let value = scanner.value().ok()?;
         self.first = false;
         Some((name.of(self.text), self.text.get(value)?))
@@ -248,6 +274,8 @@ impl Eq for Payload {}
 struct Noted {
     known: bool,
     one_line: bool,
+    /// The name is known to have no escapes.
+    plain_name: bool,
     meta: Span,
     result_type: Span,
     name: Span,
@@ -264,6 +292,7 @@ impl Noted {
     const NOT_YET: Self = Self {
         known: false,
         one_line: false,
+        plain_name: false,
         meta: Span::NONE,
         result_type: Span::NONE,
         name: Span::NONE,
@@ -280,14 +309,23 @@ impl Noted {
             _ if names(name, NAME) => &mut self.name,
             _ => return,
         };
-        if let (Ok(start), Ok(end)) = (value.start.try_into(), value.end.try_into()) {
-            *place = Span { start, end };
-        }
+        *place = Span::new(value.start, value.end);
     }
 }
 
 impl Span {
     const NONE: Self = Self { start: 0, end: 0 };
+
+    fn new(start: usize, end: usize) -> Self {
+        match (start.try_into(), end.try_into()) {
+            (Ok(start), Ok(end)) => Self { start, end },
+            _ => Self::NONE,
+        }
+    }
+
+    const fn is_some(&self) -> bool {
+        self.end > 0
+    }
 
     fn as_range(&self) -> Option<Range<usize>> {
         (self.end > 0).then_some(self.start as usize..self.end as usize)

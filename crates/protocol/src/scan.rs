@@ -87,6 +87,8 @@ pub(crate) struct Scanner<'a> {
     at: usize,
     depth: u32,
     items: u32,
+    /// The string that was stepped over last.
+    last: Text,
     /// Whether a line break was passed outside of strings, where alone JSON allows one.
     pub broke_line: bool,
 }
@@ -98,6 +100,11 @@ impl<'a> Scanner<'a> {
             at: 0,
             depth: bounds.depth.min(MAX_DEPTH),
             items: bounds.items,
+            last: Text {
+                start: 0,
+                end: 0,
+                escaped: false,
+            },
             broke_line: false,
         }
     }
@@ -141,54 +148,46 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// The name of the next member, up to its colon, or `None` past the closing brace.
+    /// Whether another member follows: then past its name and colon, else past the closing brace.
     ///
-    /// `first` tells whether a comma must come before it. The value comes next.
-    #[inline]
-    pub(crate) fn next_name(&mut self, first: bool) -> Result<Option<Text>, Fault> {
+    /// `first` tells whether a comma must come before it. [`Scanner::text`] is the name, and the
+    /// value comes next.
+    pub(crate) fn next_name(&mut self, first: bool) -> Result<bool, Fault> {
         match self.peek()? {
             b'}' => {
                 self.at += 1;
                 self.depth += 1;
-                return Ok(None);
+                return Ok(false);
             }
             b',' if !first => {
                 self.at += 1;
-                if self.peek()? != b'"' {
-                    return Err(self.unexpected());
-                }
+                self.name()?;
             }
-            b'"' if first => {}
+            b'"' if first => self.name()?,
             _ => return Err(self.unexpected()),
         }
-        self.count()?;
-        let name = self.string()?;
-        self.expect(b':')?;
         self.skip_space();
-        Ok(Some(name))
+        Ok(true)
     }
 
-    /// Steps over `"name":` when exactly that comes next, with the comma that `first` asks for.
-    ///
-    /// A guess that costs one comparison: nearly every message is written this way.
+    /// The string that was stepped over last: after [`Scanner::next_name`], the name.
     #[inline]
-    pub(crate) fn guess_name(&mut self, first: bool, quoted: &[u8]) -> bool {
-        let Some(mut rest) = self.text.get(self.at..) else {
-            return false;
-        };
-        let mut length = quoted.len();
-        if !first {
-            match rest.split_first() {
-                Some((b',', after)) => rest = after,
-                _ => return false,
-            }
-            length += 1;
-        }
-        if !rest.starts_with(quoted) || self.items == 0 {
+    pub(crate) const fn text(&self) -> Text {
+        self.last
+    }
+
+    /// Steps over a member's beginning when exactly this text comes next.
+    ///
+    /// A guess that costs one comparison: nearly every message is written the same way. The text
+    /// has the name, its colon, and before it the comma if it is not the first.
+    #[inline]
+    pub(crate) fn guess(&mut self, beginning: &[u8]) -> bool {
+        let rest = self.text.get(self.at..).unwrap_or_default();
+        if !rest.starts_with(beginning) || self.items == 0 {
             return false;
         }
         self.items -= 1;
-        self.at += length;
+        self.at += beginning.len();
         true
     }
 
@@ -215,7 +214,14 @@ impl<'a> Scanner<'a> {
     }
 
     /// Steps over one value of any kind and tells where it stands.
+    #[inline]
     pub(crate) fn value(&mut self) -> Result<Range<usize>, Fault> {
+        let start = self.skip_value()?;
+        Ok(start..self.at)
+    }
+
+    /// Steps over one value of any kind and tells where it begins.
+    fn skip_value(&mut self) -> Result<usize, Fault> {
         self.skip_space();
         let start = self.at;
         // One bit per open container: set for an object, clear for an array.
@@ -224,9 +230,7 @@ impl<'a> Scanner<'a> {
         loop {
             // A value must come here.
             match self.peek()? {
-                b'"' => {
-                    self.string()?;
-                }
+                b'"' => self.string()?,
                 b'{' => {
                     level = self.deeper(level)?;
                     open = open << 1 | 1;
@@ -260,7 +264,7 @@ impl<'a> Scanner<'a> {
             // A value has ended here.
             loop {
                 if level == 0 {
-                    return Ok(start..self.at);
+                    return Ok(start);
                 }
                 let in_object = open & 1 == 1;
                 match self.peek()? {
@@ -285,9 +289,9 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Steps over a string and gives what stands between its quotes.
+    /// Steps over a string; [`Scanner::text`] is what stands between its quotes.
     #[inline]
-    pub(crate) fn string(&mut self) -> Result<Text, Fault> {
+    fn string(&mut self) -> Result<(), Fault> {
         if self.peek()? != b'"' {
             return Err(self.unexpected());
         }
@@ -298,7 +302,7 @@ impl<'a> Scanner<'a> {
             let special = special_bytes(u64::from_le_bytes(*word));
             if special == 0 {
                 at += 8;
-                if at - start >= 32 {
+                if at - start >= 96 {
                     break;
                 }
                 continue;
@@ -306,11 +310,12 @@ impl<'a> Scanner<'a> {
             at += (special.trailing_zeros() / 8) as usize;
             if self.text.get(at) == Some(&b'"') {
                 self.at = at + 1;
-                return Ok(Text {
+                self.last = Text {
                     start,
                     end: at,
                     escaped: false,
-                });
+                };
+                return Ok(());
             }
             break;
         }
@@ -319,20 +324,20 @@ impl<'a> Scanner<'a> {
     }
 
     /// The rest of a string that is long, or holds more than plain ASCII.
-    fn long_string(&mut self, start: usize) -> Result<Text, Fault> {
+    fn long_string(&mut self, start: usize) -> Result<(), Fault> {
         let mut escaped = false;
         loop {
             self.skip_plain();
             match self.text.get(self.at) {
                 None => return Err(Fault::Truncated),
                 Some(b'"') => {
-                    let end = self.at;
-                    self.at += 1;
-                    return Ok(Text {
+                    self.last = Text {
                         start,
-                        end,
+                        end: self.at,
                         escaped,
-                    });
+                    };
+                    self.at += 1;
+                    return Ok(());
                 }
                 Some(b'\\') => {
                     escaped = true;
@@ -426,6 +431,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
+    #[inline]
     fn digits(&mut self) -> Result<(), Fault> {
         let start = self.at;
         while let Some(b'0'..=b'9') = self.text.get(self.at) {
@@ -528,6 +534,18 @@ pub(crate) struct SeenNames {
 }
 
 impl SeenNames {
+    #[inline]
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Notes a name that was seen elsewhere, if it was.
+    pub(crate) fn insert_if(&mut self, seen: bool, name: &str) {
+        if seen {
+            self.insert(name.as_bytes(), false);
+        }
+    }
+
     /// Notes a name; `false` when it was there before.
     ///
     /// Names are told apart by a 64-bit hash: a sender can make two of his own
@@ -552,40 +570,37 @@ impl SeenNames {
     }
 }
 
+#[inline]
 fn hash(bytes: &[u8]) -> u64 {
-    // Eight bytes a step, folded; the length keeps zero-padded tails apart.
+    const MIX: u64 = 0xD6E8_FEB8_6659_FD93;
     let mut state = (bytes.len() as u64).rotate_right(8) ^ 0x9E37_79B9_7F4A_7C15;
-    let mut mix = |word: u64| {
-        state = (state ^ word).wrapping_mul(0xD6E8_FEB8_6659_FD93);
+    let mut rest = bytes;
+    while let Some((word, after)) = rest.split_first_chunk::<8>() {
+        state = (state ^ u64::from_le_bytes(*word)).wrapping_mul(MIX);
         state ^= state >> 32;
-    };
-    let (words, tail) = bytes.as_chunks::<8>();
-    for word in words {
-        mix(u64::from_le_bytes(*word));
+        rest = after;
     }
-    let mut last = [0; 8];
-    for (to, from) in last.iter_mut().zip(tail) {
-        *to = *from;
-    }
-    mix(u64::from_le_bytes(last));
-    state
+    // At most seven bytes are left: they fill a word beside the length.
+    let tail = rest
+        .iter()
+        .fold(0, |word, byte| word << 8 | u64::from(*byte));
+    state = (state ^ tail).wrapping_mul(MIX);
+    state ^ state >> 32
 }
 
 /// The high bit of each byte that is a quote, a backslash, a control or not ASCII.
 ///
 /// Bits above the lowest one set may be wrong (borrows run upwards); only the lowest is used.
+/// Subtracting sets the high bit of a byte that is too small for it; bytes that have it
+/// anyway are not ASCII, and so wanted.
 #[inline]
 fn special_bytes(word: u64) -> u64 {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const HIGH: u64 = 0x8080_8080_8080_8080;
-    let quote = word ^ (ONES * b'"' as u64);
-    let backslash = word ^ (ONES * b'\\' as u64);
+    let quote = (word ^ (ONES * b'"' as u64)).wrapping_sub(ONES);
+    let backslash = (word ^ (ONES * b'\\' as u64)).wrapping_sub(ONES);
     let control = word.wrapping_sub(ONES * 0x20);
-    ((quote.wrapping_sub(ONES) & !quote)
-        | (backslash.wrapping_sub(ONES) & !backslash)
-        | (control & !word)
-        | word)
-        & HIGH
+    (quote | backslash | control | word) & HIGH
 }
 
 #[inline]

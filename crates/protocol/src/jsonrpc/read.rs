@@ -272,23 +272,22 @@ impl Envelope {
         scanner.enter(b'{')?;
         // The order in which nearly everyone writes them.
         let mut first = true;
-        if scanner.guess_name(first, b"\"jsonrpc\":") {
-            self.version = Some(scanner.value()?);
+        if scanner.guess(b"\"jsonrpc\":\"2.0\"") {
+            let end = scanner.position();
+            self.version = Some(end - VERSION.len()..end);
             first = false;
+            if scanner.guess(b",\"id\":") {
+                self.id = Some(scanner.value()?);
+            }
+            if scanner.guess(b",\"method\":") {
+                self.method = Some(scanner.value()?);
+            }
+            if scanner.guess(b",\"params\":") {
+                self.params = Some(self.payload(bytes, scanner)?);
+            }
         }
-        if scanner.guess_name(first, b"\"id\":") {
-            self.id = Some(scanner.value()?);
-            first = false;
-        }
-        if scanner.guess_name(first, b"\"method\":") {
-            self.method = Some(scanner.value()?);
-            first = false;
-        }
-        if scanner.guess_name(first, b"\"params\":") {
-            self.params = Some(self.payload(bytes, scanner)?);
-            first = false;
-        }
-        while let Some(name) = scanner.next_name(first)? {
+        while scanner.next_name(first)? {
+            let name = scanner.text();
             first = false;
             match known_member(name.of(bytes), name.escaped) {
                 Some(Known::Version) => set(&mut self.version, scanner.value()?, &mut self.problem),
@@ -326,11 +325,11 @@ impl Envelope {
     }
 
     fn keep(&mut self, name: Bytes, value: Bytes) {
-        if self.extra.0.len() >= MAX_EXTRA {
+        if self.extra.len() >= MAX_EXTRA {
             self.problem.get_or_insert(Problem::TooManyMembers);
             return;
         }
-        self.extra.0.push((name, value));
+        self.extra.push(name, value);
     }
 
     fn readable_id(&self, bytes: &Bytes) -> Option<RequestId> {
@@ -363,9 +362,9 @@ impl Envelope {
             })
         };
         // One name in two spellings is one name.
-        if !self.extra.0.is_empty() {
+        if !self.extra.is_empty() {
             let mut seen = SeenNames::default();
-            if !self.extra.0.iter().all(|(name, _)| seen.insert(name, true)) {
+            if !self.extra.iter().all(|(name, _)| seen.insert(name, true)) {
                 self.problem.get_or_insert(Problem::RepeatedMember);
             }
         }
@@ -373,7 +372,7 @@ impl Envelope {
             return refuse(problem);
         }
         let version = self.version.take().and_then(|span| bytes.get(span));
-        if version != Some(b"\"2.0\"") {
+        if version != Some(VERSION) {
             return refuse(Problem::WrongVersion);
         }
         if let Some(method) = self.method.take() {
@@ -490,7 +489,8 @@ fn read_error(bytes: &Bytes, span: Range<usize>) -> Option<ErrorObject> {
     let mut extra = ExtraMembers::default();
     let mut seen = SeenNames::default();
     let mut first = true;
-    while let Some(name) = scanner.next_name(first).ok()? {
+    while scanner.next_name(first).ok()? {
+        let name = scanner.text();
         first = false;
         let raw = name.of(&text);
         if !seen.insert(raw, name.escaped) {
@@ -505,8 +505,8 @@ fn read_error(bytes: &Bytes, span: Range<usize>) -> Option<ErrorObject> {
             code = serde_json::from_slice(text.get(value)?).ok().map(ErrorCode);
         } else if names(raw, "message") {
             message = serde_json::from_slice(text.get(value)?).ok();
-        } else if extra.0.len() < MAX_EXTRA {
-            extra.0.push((text.slice(name.range()), text.slice(value)));
+        } else if extra.len() < MAX_EXTRA {
+            extra.push(text.slice(name.range()), text.slice(value));
         }
     }
     Some(ErrorObject {
@@ -534,7 +534,8 @@ fn find_head(beginning: &Bytes) -> (Option<RequestId>, Shape) {
     if scanner.enter(b'{').is_err() {
         return (id, shape);
     }
-    while let Ok(Some(name)) = scanner.next_name(first) {
+    while scanner.next_name(first) == Ok(true) {
+        let name = scanner.text();
         first = false;
         let known = known_member(name.of(beginning), name.escaped);
         match known {
@@ -555,6 +556,8 @@ fn find_head(beginning: &Bytes) -> (Option<RequestId>, Shape) {
     }
     (id, shape)
 }
+
+const VERSION: &[u8] = b"\"2.0\"";
 
 // Envelopes have no members of their own beyond JSON-RPC's; a few strangers are kept.
 const MAX_EXTRA: usize = 16;

@@ -51,6 +51,7 @@ impl<T> Serving<T> {
     }
 
     /// Takes a call in. Its id must not be in flight.
+    #[inline]
     pub(crate) fn insert(&mut self, id: RequestId, owner: T) -> ServeKey {
         self.last += 1;
         let serial = self.last;
@@ -83,6 +84,7 @@ impl<T> Serving<T> {
     }
 
     /// Lets go of a call.
+    #[inline]
     pub(crate) fn take(&mut self, key: ServeKey) -> Option<(RequestId, T)> {
         let place = self.slots.get_mut(key.slot as usize)?;
         let entry = place.take_if(|entry| entry.serial == key.serial)?;

@@ -244,7 +244,7 @@ impl ServerMachine {
         request: Request,
         out: &mut Vec<Output>,
     ) {
-        if self.serving.contains_id(&request.id) {
+        if self.serving.len() > 0 && self.serving.contains_id(&request.id) {
             return self.refuse_repeated(lane, batch, &request.id, out);
         }
         // A ping takes no place, and one that is refused looks like a dead server.
