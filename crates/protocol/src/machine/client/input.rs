@@ -130,7 +130,8 @@ pub enum Input {
         /// The level.
         level: LoggingLevel,
     },
-    /// Our user tells the server something.
+    /// Our user tells the server something. What its revision does not have, what we did
+    /// not declare, and what this machine says itself is not sent.
     Notify(Notification),
     /// Our user no longer wants a call, or a subscription.
     Cancel {

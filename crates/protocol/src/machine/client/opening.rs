@@ -16,7 +16,6 @@ use serde::Deserialize;
 
 use crate::jsonrpc::{ErrorCode, ErrorObject, Notification, Request, RequestId, Response};
 use crate::machine::allowance::{Allowance, Timeouts};
-use crate::machine::client::call::Retry;
 use crate::machine::client::input::{
     Agreed, ClientConfig, Failure, Ignored, LaneEnd, Mode, Output, Violation,
 };
@@ -148,7 +147,7 @@ impl ClientMachine {
         let id = self
             .pending
             .insert(Allowance::new(now, Timeouts::NONE), owner);
-        let params = self.modern.params(None, None, &Retry::default());
+        let params = self.modern.params(None, None, None);
         out.push(Output::send(
             Lane(id.cast_unsigned()),
             Request::new(RequestId::from(id), method, Some(params)),

@@ -7,10 +7,11 @@ use std::time::Instant;
 
 use crate::envelope::Envelope;
 use crate::jsonrpc::{ErrorObject, Request};
+use crate::machine::declared;
 use crate::machine::server::input::{Caller, Output};
 use crate::machine::server::{InFlight, Serve, ServerMachine, Work};
 use crate::machine::{Lane, Wire};
-use crate::method::{Method, Need};
+use crate::method::Method;
 use crate::payload::Payload;
 use crate::revision::{self, Era, Revision, StepDown};
 use crate::types::{
@@ -226,12 +227,7 @@ impl ServerMachine {
 
     /// Did we declare what this method needs?
     pub(super) fn declares(&self, method: Method, revision: Revision) -> bool {
-        let capabilities = &self.config.capabilities;
-        match method.rule().needs {
-            // A server of the first revision had no way to say it, and may answer all the same.
-            Need::Completions => capabilities.has_completions(),
-            _ => crate::machine::client::declares(capabilities, method, revision),
-        }
+        declared::by_server(&self.config.capabilities, method, revision)
     }
 
     fn set_log_level(

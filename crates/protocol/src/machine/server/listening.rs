@@ -140,7 +140,7 @@ impl ServerMachine {
                 let resources = &self.session.resources;
                 resources.iter().any(|wanted| covers(wanted, uri))
             }
-            // Tasks of the extension; those of 2025-11-25 are told by whoever keeps them.
+            // Tasks of the extension; those of 2025-11-25 are told by `Input::Notify`.
             Change::Task { .. } => false,
         }
     }
