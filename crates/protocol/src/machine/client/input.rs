@@ -159,13 +159,18 @@ pub enum Input {
 }
 
 /// How the stream of a request ended without an answer.
+///
+/// Over HTTP [`AnswerError::lane_end`](crate::http::client::AnswerError::lane_end) gives it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LaneEnd {
-    /// The request was refused with this HTTP status and no JSON-RPC error.
+    /// The POST was answered by this HTTP status and not by a result: what else it says is
+    /// an error at most. A body of 2xx that is no message counts as well.
     Refused {
         /// The status code.
         status: u16,
+        /// The JSON-RPC error in the body, if it has one.
+        error: Option<ErrorObject>,
     },
     /// The server ended it, or it broke.
     Broken(String),
@@ -174,7 +179,13 @@ pub enum LaneEnd {
 impl fmt::Display for LaneEnd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Refused { status } => write!(f, "refused with HTTP status {status}"),
+            Self::Refused { status, error } => {
+                write!(f, "HTTP status {status}")?;
+                match error {
+                    Some(error) => write!(f, ": {error}"),
+                    None => f.write_str(" without an answer"),
+                }
+            }
             Self::Broken(reason) => f.write_str(reason),
         }
     }

@@ -401,9 +401,15 @@ impl ClientMachine {
         };
         match entry.owner {
             Owner::Probe => self.probe_lane_ended(now, end, out),
-            Owner::Greeting => self.greeting_lane_ended(end, out),
+            Owner::Greeting => self.greeting_lane_ended(now, end, out),
             Owner::Call(key) => {
-                self.finish(key, Err(CallError::Lost(end.to_string())), out);
+                let error = match end {
+                    LaneEnd::Refused {
+                        error: Some(error), ..
+                    } => CallError::Refused(error),
+                    other => CallError::Lost(other.to_string()),
+                };
+                self.finish(key, Err(error), out);
             }
             Owner::Subscribe(key, uri) => self.subscribe_answered(key, uri, false, out),
             Owner::Unwanted(_) | Owner::Nobody => {}
