@@ -243,6 +243,7 @@ fn describe(ignored: &Ignored) -> String {
         Ignored::StrayProgress => "progress".into(),
         Ignored::BadNotification(method) => method.to_string(),
         Ignored::ServerRequest => "request".into(),
+        Ignored::RepeatedRequest(id) => format!("repeated {id}"),
         other => format!("{other:?}"),
     }
 }

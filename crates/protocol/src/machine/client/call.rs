@@ -7,13 +7,12 @@
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use serde_json::json;
-
-use crate::jsonrpc::{ErrorObject, MethodName, Notification, Request, RequestId};
+use crate::jsonrpc::{ErrorObject, MethodName, Request, RequestId};
 use crate::machine::allowance::{Allowance, Expired, Timeouts};
 use crate::machine::client::input::{Ignored, Output, Violation};
 use crate::machine::client::{ClientMachine, ClientState, Owner};
 use crate::machine::declared;
+use crate::machine::pending::cancellation;
 use crate::machine::rounds::Gathered;
 use crate::machine::{Lane, Wire};
 use crate::method::Method;
@@ -511,14 +510,7 @@ impl ClientMachine {
             out.push(Output::CloseLane(lane));
             return;
         }
-        let params = match reason {
-            Some(reason) => json!({ "requestId": id, "reason": reason }),
-            None => json!({ "requestId": id }),
-        };
-        out.push(Output::send(
-            Lane::SHARED,
-            Notification::new(Method::Cancelled, Payload::encode(&params).ok()),
-        ));
+        out.push(Output::send(Lane::SHARED, cancellation(id, reason)));
     }
 
     pub(super) fn handle_progress(

@@ -6,7 +6,6 @@ use std::time::Duration;
 use crate::jsonrpc::{ErrorObject, Frame, Malformed, Message, Notification, Problem, RequestId};
 use crate::machine::allowance::Timeouts;
 use crate::machine::client::call::{CallError, CallKey, CallRequest};
-
 use crate::machine::client::question::{Question, QuestionKey};
 use crate::machine::{Lane, Wire};
 use crate::method::Method;
@@ -71,6 +70,7 @@ impl ClientConfig {
 
 /// Which revisions a client tries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Mode {
     /// The stateless era first, then the handshake.
     Auto,
@@ -275,6 +275,8 @@ pub enum Ignored {
     BadNotification(Method),
     /// A request in an era in which servers send none.
     ServerRequest,
+    /// A request with the id of a question that is still open.
+    RepeatedRequest(RequestId),
 }
 
 /// Why a connection is over.
@@ -350,6 +352,8 @@ pub enum Violation {
     /// Something is asked of the host that it never declared.
     NotDeclared(String),
 }
+
+impl std::error::Error for Violation {}
 
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

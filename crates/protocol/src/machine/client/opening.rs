@@ -80,10 +80,7 @@ impl Opening {
             Stage::Probing { until, .. } => until,
             Stage::Waiting | Stage::Greeting { .. } => None,
         };
-        match (probe, self.limit) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        }
+        [probe, self.limit].into_iter().flatten().min()
     }
 }
 

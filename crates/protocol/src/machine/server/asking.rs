@@ -8,14 +8,11 @@
 use std::fmt;
 use std::time::Instant;
 
-use serde_json::json;
-
-use crate::jsonrpc::{
-    ErrorObject, Malformed, Notification, Problem, Request, RequestId, Response, Shape,
-};
+use crate::jsonrpc::{ErrorObject, Malformed, Problem, Request, RequestId, Response, Shape};
 use crate::machine::Lane;
 use crate::machine::allowance::{Allowance, Timeouts};
 use crate::machine::declared;
+use crate::machine::pending::cancellation;
 use crate::machine::server::input::{Caller, Output};
 use crate::machine::server::{ServeKey, ServerMachine, ServerState};
 use crate::method::{Method, Sender};
@@ -202,7 +199,8 @@ impl ServerMachine {
         asked: Asked,
         out: &mut Vec<Output>,
     ) {
-        out.push(cancelled(asked.lane, id, "no answer in time"));
+        let taken_back = cancellation(id, Some("no answer in time"));
+        out.push(Output::send(asked.lane, taken_back));
         self.question_settled(now, asked, Err(AskError::TimedOut), out);
     }
 
@@ -260,7 +258,8 @@ impl ServerMachine {
                 _ => continue,
             };
             self.asked.remove(id);
-            out.push(cancelled(lane, id, "the call is over"));
+            let taken_back = cancellation(id, Some("the call is over"));
+            out.push(Output::send(lane, taken_back));
         }
     }
 
@@ -297,9 +296,4 @@ pub(super) fn may_ask(caller: &Caller, method: Method, params: Option<&Payload>)
         && !method.is_notification()
         && (sender.is_server() || sender == Sender::InsideResult)
         && declared::check_client(&caller.capabilities, method, params).is_ok()
-}
-
-fn cancelled(lane: Lane, id: i64, reason: &str) -> Output {
-    let params = Payload::encode(&json!({ "requestId": id, "reason": reason })).ok();
-    Output::send(lane, Notification::new(Method::Cancelled, params))
 }
