@@ -13,6 +13,7 @@ use bytes::Bytes;
 use crate::jsonrpc::RequestId;
 use crate::payload::{Members, Payload, string_of};
 use crate::scan::names;
+use crate::types::meta_key as key;
 
 /// What the reserved keys of a message's `_meta` say, as raw text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -69,17 +70,18 @@ impl<'a> Envelope<'a> {
         } else {
             Cow::Borrowed(name)
         };
-        if let Some(short) = name.strip_prefix(PREFIX.as_bytes()) {
+        // The prefix is compared once for all.
+        if let Some(short) = name.strip_prefix(key::PREFIX.as_bytes()) {
             return match short {
-                b"protocolVersion" => Some(&mut self.protocol_version),
-                b"clientCapabilities" => Some(&mut self.client_capabilities),
-                b"clientInfo" => Some(&mut self.client_info),
-                b"logLevel" => Some(&mut self.log_level),
-                b"subscriptionId" => Some(&mut self.subscription_id),
+                PROTOCOL_VERSION => Some(&mut self.protocol_version),
+                CLIENT_CAPABILITIES => Some(&mut self.client_capabilities),
+                CLIENT_INFO => Some(&mut self.client_info),
+                LOG_LEVEL => Some(&mut self.log_level),
+                SUBSCRIPTION_ID => Some(&mut self.subscription_id),
                 _ => None,
             };
         }
-        (name.as_ref() == b"progressToken").then_some(&mut self.progress_token)
+        (name.as_ref() == key::PROGRESS_TOKEN.as_bytes()).then_some(&mut self.progress_token)
     }
 }
 
@@ -206,8 +208,16 @@ fn separate(out: &mut Vec<u8>) {
     }
 }
 
-/// The prefix of the keys that the specification reserves for itself.
-pub(crate) const PREFIX: &str = "io.modelcontextprotocol/";
+/// A reserved key without its prefix.
+const fn short(key: &'static str) -> &'static [u8] {
+    key.as_bytes().split_at(key::PREFIX.len()).1
+}
+
+const PROTOCOL_VERSION: &[u8] = short(key::PROTOCOL_VERSION);
+const CLIENT_CAPABILITIES: &[u8] = short(key::CLIENT_CAPABILITIES);
+const CLIENT_INFO: &[u8] = short(key::CLIENT_INFO);
+const LOG_LEVEL: &[u8] = short(key::LOG_LEVEL);
+const SUBSCRIPTION_ID: &[u8] = short(key::SUBSCRIPTION_ID);
 
 #[cfg(test)]
 mod tests {

@@ -4,7 +4,7 @@
 //! what. All are pure functions over the types of the `http` crate: no socket, no
 //! body, no clock. The transport reads and writes; these files decide.
 //!
-//! - [`client`][]: headers to send, answers to read, which era the server speaks
+//! - [`client`][]: headers to send, answers to read
 //! - [`server`][]: what a request is, and whether it may come in
 //! - [`origin`][]: is the caller a page that has no business here?
 //! - [`negotiate`][]: `Accept` and `Content-Type`
@@ -46,21 +46,6 @@ pub mod header {
     pub const ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
     /// What the header of an annotated parameter begins with.
     pub const PARAMETER_PREFIX: &str = "mcp-param-";
-}
-
-/// The error codes that HTTP has a status for, as numbers to match on.
-mod code {
-    use crate::jsonrpc::ErrorCode;
-
-    pub(super) const PARSE_ERROR: i64 = ErrorCode::PARSE_ERROR.0;
-    pub(super) const INVALID_REQUEST: i64 = ErrorCode::INVALID_REQUEST.0;
-    pub(super) const METHOD_NOT_FOUND: i64 = ErrorCode::METHOD_NOT_FOUND.0;
-    pub(super) const INVALID_PARAMS: i64 = ErrorCode::INVALID_PARAMS.0;
-    #[cfg(test)]
-    pub(super) const INTERNAL_ERROR: i64 = ErrorCode::INTERNAL_ERROR.0;
-    pub(super) const HEADER_MISMATCH: i64 = ErrorCode::HEADER_MISMATCH.0;
-    pub(super) const MISSING_CAPABILITY: i64 = ErrorCode::MISSING_CLIENT_CAPABILITY.0;
-    pub(super) const UNSUPPORTED_VERSION: i64 = ErrorCode::UNSUPPORTED_VERSION.0;
 }
 
 /// The beginning of a peer's text, for a message: the rest could be megabytes.

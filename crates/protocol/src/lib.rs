@@ -2,6 +2,12 @@
 //!
 //! No I/O, no async, no clock: bytes and times come in, bytes and events go out.
 //! Read in this order:
+//!
+//! 1. [`jsonrpc`]: the envelope of a message; [`Payload`]: what stays text inside it
+//! 2. [`method`]: the one table of methods; [`revision`]: what each revision has or lacks
+//! 3. [`types`]: every object, a file per feature; [`uri_template`]: for resources
+//! 4. [`machine`]: both sides of a connection; [`envelope`]: the context of a stateless request
+//! 5. [`framing`]: messages in bytes, for stdio and event streams; [`http`]: headers and status
 
 pub mod envelope;
 pub mod framing;

@@ -2,23 +2,20 @@
 //!
 //! - `sending`: the headers of each kind of request
 //! - `answer`: the answer to an ordinary request, and when to try again
-//! - `probe`: which era the server speaks, from the answers to the first requests
 //! - `redirect`: where an answer may send us
 //!
-//! Repeating, waiting and opening streams is for the transport and the hub.
+//! Which era the server speaks is for [`machine::client`](crate::machine::client) to find out:
+//! [`AnswerError::lane_end`] says what it needs to hear. Repeating, waiting and opening
+//! streams is for the transport and the hub.
 //!
 //! Specification: basic/transports of each revision.
 
 mod answer;
-mod probe;
 mod redirect;
 mod sending;
 
 pub use answer::{
     Answer, AnswerError, Ending, RetryAfter, Sent, read_answer, read_ending, read_stream,
-};
-pub use probe::{
-    OpeningBody, OpeningVerdict, ProbeBody, ProbeVerdict, classify_opening, classify_probe,
 };
 pub use redirect::{RedirectError, follow_redirect};
 pub use sending::{

@@ -23,9 +23,11 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use super::mirror::{self, Mismatch};
 use super::negotiate::Format;
 use super::session::{SessionError, SessionId};
-use super::{code, excerpt, header};
+use super::{excerpt, header};
+use crate::jsonrpc::ErrorCode;
 use crate::method::Method;
 use crate::revision::{Era, Revision};
+use crate::types::meta_key;
 
 mod head;
 mod refusal;
@@ -160,18 +162,18 @@ pub enum Stage {
 }
 
 /// The status of an answer that is this error.
-pub const fn status_for(error: i64, era: Era, stage: Stage) -> StatusCode {
+pub const fn status_for(error: ErrorCode, era: Era, stage: Stage) -> StatusCode {
     match (era, stage, error) {
-        (Era::Stateless, _, code::METHOD_NOT_FOUND) => StatusCode::NOT_FOUND,
+        (Era::Stateless, _, ErrorCode::METHOD_NOT_FOUND) => StatusCode::NOT_FOUND,
         (_, Stage::Admission, _)
         | (
             Era::Stateless,
             _,
-            code::PARSE_ERROR
-            | code::INVALID_REQUEST
-            | code::HEADER_MISMATCH
-            | code::MISSING_CAPABILITY
-            | code::UNSUPPORTED_VERSION,
+            ErrorCode::PARSE_ERROR
+            | ErrorCode::INVALID_REQUEST
+            | ErrorCode::HEADER_MISMATCH
+            | ErrorCode::MISSING_CLIENT_CAPABILITY
+            | ErrorCode::UNSUPPORTED_VERSION,
         ) => StatusCode::BAD_REQUEST,
         // Unstated for the stateless era; the handshake era answers a request so.
         (_, Stage::Answer, _) => StatusCode::OK,
@@ -209,7 +211,7 @@ fn admit_stateless(
 ) -> Result<Admission, Refusal> {
     let Member::Text(version) = body.version else {
         return Err(Refusal::Envelope {
-            field: VERSION_FIELD,
+            field: meta_key::PROTOCOL_VERSION,
         });
     };
     if !endpoint.serves(Era::Stateless) {
@@ -220,7 +222,7 @@ fn admit_stateless(
     let is_request = body.shape == Shape::Request;
     if is_request && !body.has_capabilities {
         return Err(Refusal::Envelope {
-            field: CAPABILITIES_FIELD,
+            field: meta_key::CLIENT_CAPABILITIES,
         });
     }
     check_mirrors(headers, body, Some(version)).map_err(Refusal::Header)?;
@@ -248,7 +250,7 @@ fn admit_without_envelope(
 ) -> Result<Admission, Refusal> {
     match body.shape {
         Shape::Request if endpoint.serves(Era::Stateless) => Err(Refusal::Envelope {
-            field: VERSION_FIELD,
+            field: meta_key::PROTOCOL_VERSION,
         }),
         Shape::Response if endpoint.serves(Era::Stateless) => Err(Refusal::Response),
         Shape::Notification if endpoint.revisions.contains(&revision) => {
@@ -377,9 +379,6 @@ fn known(endpoint: &Endpoint, version: &str) -> Result<Revision, Refusal> {
             requested: excerpt(version),
         })
 }
-
-const VERSION_FIELD: &str = "io.modelcontextprotocol/protocolVersion";
-const CAPABILITIES_FIELD: &str = "io.modelcontextprotocol/clientCapabilities";
 
 // Handshake era: what a client speaks that says nothing; the header came later.
 const ASSUMED: Revision = Revision::V2025_03_26;

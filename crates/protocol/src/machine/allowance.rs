@@ -97,10 +97,7 @@ impl Allowance {
         }
         let idle = self.limits.idle.and_then(|d| self.alive.checked_add(d));
         let total = self.limits.total.and_then(|d| self.started.checked_add(d));
-        match (idle, total) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        }
+        [idle, total].into_iter().flatten().min()
     }
 
     /// Which limit has run out by now.

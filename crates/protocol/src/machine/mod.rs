@@ -6,12 +6,15 @@
 //!
 //! [`client`] is the side that connects, [`server`] the side that serves.
 //! `pending` holds the calls we made, `serving` the calls we were given:
-//! between them every call gets exactly one outcome.
+//! between them every call gets exactly one outcome. `declared` says what may be asked of
+//! whom, `rounds` what `input_required` asks for.
 
 mod allowance;
 pub mod client;
+mod declared;
 mod ids;
 mod pending;
+mod rounds;
 pub mod server;
 mod serving;
 

@@ -8,9 +8,12 @@
 
 use std::time::Instant;
 
-use crate::jsonrpc::RequestId;
+use crate::jsonrpc::{Notification, RequestId};
 use crate::machine::allowance::{Allowance, Expired};
 use crate::machine::ids::Table;
+use crate::method::Method;
+use crate::payload::Payload;
+use crate::types::CancelledNotificationParams;
 
 /// The requests that were sent and have no answer yet, each with what its owner keeps beside it.
 #[derive(Debug)]
@@ -99,26 +102,18 @@ impl<T> Pending<T> {
         if self.earliest.is_none_or(|earliest| now < earliest) {
             return Vec::new();
         }
-        let mut gone: Vec<(i64, Expired)> = Vec::new();
-        self.earliest = None;
-        for (id, entry) in &self.entries {
-            match entry.allowance.expired(now) {
-                Some(expired) => gone.push((*id, expired)),
-                None => {
-                    let deadline = entry.allowance.deadline();
-                    if self
-                        .earliest
-                        .is_none_or(|e| deadline.is_some_and(|d| d < e))
-                    {
-                        self.earliest = deadline.or(self.earliest);
-                    }
-                }
+        let mut gone: Vec<(i64, T, Expired)> = Vec::new();
+        for id in self.ids() {
+            let expired = self.get(id).and_then(|entry| entry.allowance.expired(now));
+            if let Some(expired) = expired
+                && let Some(entry) = self.remove(id)
+            {
+                gone.push((id, entry.owner, expired));
             }
         }
-        gone.sort_unstable_by_key(|(id, _)| *id);
-        gone.into_iter()
-            .filter_map(|(id, expired)| Some((id, self.entries.remove(&id)?.owner, expired)))
-            .collect()
+        let left = self.entries.values();
+        self.earliest = left.filter_map(|entry| entry.allowance.deadline()).min();
+        gone
     }
 
     /// Lets go of everything, oldest first.
@@ -151,6 +146,13 @@ impl<T> Pending<T> {
             self.earliest = Some(deadline);
         }
     }
+}
+
+/// What tells a peer that nobody waits any more for the answer to this request of ours.
+pub(crate) fn cancellation(id: i64, reason: Option<&str>) -> Notification {
+    let mut params = CancelledNotificationParams::new(RequestId::from(id));
+    params.reason = reason.map(str::to_owned);
+    Notification::new(Method::Cancelled, Payload::encode(&params).ok())
 }
 
 fn as_number(id: &RequestId) -> Option<i64> {

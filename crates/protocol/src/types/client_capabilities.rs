@@ -43,6 +43,13 @@ impl ClientCapabilities {
         self.roots.is_some()
     }
 
+    /// Does it tell when its roots change?
+    pub fn announces_root_changes(&self) -> bool {
+        self.roots
+            .as_ref()
+            .is_some_and(|roots| roots.list_changed == Some(true))
+    }
+
     /// May it be asked to sample?
     pub fn accepts_sampling(&self) -> bool {
         self.sampling.is_some()

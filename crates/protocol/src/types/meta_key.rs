@@ -44,6 +44,9 @@ fn is_name(name: &str) -> bool {
                 .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
 }
 
+/// What the keys of the specification itself begin with.
+pub(crate) const PREFIX: &str = "io.modelcontextprotocol/";
+
 /// The token under which a request wants progress.
 pub const PROGRESS_TOKEN: &str = "progressToken";
 /// The revision that a request speaks.

@@ -2,7 +2,8 @@
 //!
 //! In: `open>`, `server> FRAME`, `call> KEY [idle=T] [total=T] [quiet] METHOD PARAMS`,
 //! `listen> KEY FILTER`, `set_level> KEY LEVEL`, `notify> METHOD PARAMS`, `cancel> KEY REASON`,
-//! `answer> QUESTION RESULT`, `refuse> QUESTION ERROR`, `lane_closed> N STATUS|REASON`,
+//! `answer> QUESTION RESULT`, `refuse> QUESTION ERROR`, `lane_closed> N STATUS [ERROR]`,
+//! `lane_closed> N REASON`,
 //! `wait> TIME`, `exit> REASON`, `close>`.
 //! Out: `client> MESSAGE`, `opened> REVISION`, `failed> REASON`, `closed>`, `restart>`,
 //! `old_transport>`, `close_lane> N`, `finished> KEY RESULT`, `finished> KEY REASON`, `progress> KEY PARAMS`,
@@ -132,10 +133,7 @@ impl Stage {
             },
             "lane_closed" => Input::LaneClosed {
                 lane: Lane(first.parse().map_err(|_| "bad stream number")?),
-                end: match rest.parse() {
-                    Ok(status) => LaneEnd::Refused { status },
-                    Err(_) => LaneEnd::Broken(rest.to_owned()),
-                },
+                end: lane_end(rest)?,
             },
             "exit" => Input::PeerClosed {
                 reason: line.what.clone(),
@@ -245,8 +243,21 @@ fn describe(ignored: &Ignored) -> String {
         Ignored::StrayProgress => "progress".into(),
         Ignored::BadNotification(method) => method.to_string(),
         Ignored::ServerRequest => "request".into(),
+        Ignored::RepeatedRequest(id) => format!("repeated {id}"),
         other => format!("{other:?}"),
     }
+}
+
+/// How a stream ended: an HTTP status and the error of its body, or a reason.
+fn lane_end(text: &str) -> Result<LaneEnd, String> {
+    let (status, body) = text.split_once(' ').unwrap_or((text, ""));
+    Ok(match status.parse() {
+        Ok(status) => LaneEnd::Refused {
+            status,
+            error: (!body.is_empty()).then(|| error(body)).transpose()?,
+        },
+        Err(_) => LaneEnd::Broken(text.to_owned()),
+    })
 }
 
 fn question(text: &str) -> Result<QuestionKey, String> {

@@ -1,10 +1,11 @@
 //! Runs a transcript against the server machine.
 //!
 //! In: `client> FRAME`, `answer> KEY RESULT`, `error> KEY ERROR`, `need> KEY RESULT`,
-//! `ask> KEY QUESTION METHOD PARAMS`, `progress> KEY PARAMS`, `log> KEY|- LEVEL PARAMS`,
-//! `changed> tools|prompts|resources|resource URI|task ID PARAMS`, `lane_closed> N`,
+//! `ask> KEY|- QUESTION METHOD PARAMS`, `progress> KEY PARAMS`, `log> KEY|- LEVEL PARAMS`,
+//! `changed> tools|prompts|resources|resource URI|task ID PARAMS`, `notify> KEY|- METHOD PARAMS`,
+//! `lane_closed> N`,
 //! `wait> TIME`, `eof>`, `close>`.
-//! Out: `server> MESSAGE`, `serve> KEY METHOD PARAMS`, `stop> KEY`, `reply> KEY QUESTION …`,
+//! Out: `server> MESSAGE`, `serve> KEY METHOD PARAMS`, `stop> KEY`, `reply> KEY|- QUESTION …`,
 //! `told> METHOD PARAMS`, `level> LEVEL`, `listening> KEY FILTER`, `ended> KEY`,
 //! `opened> REVISION`, `accepted> ` (HTTP only), `shutdown>`.
 
@@ -14,7 +15,9 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 use switchboard_protocol::Method;
 use switchboard_protocol::Payload;
-use switchboard_protocol::jsonrpc::{ErrorCode, ErrorObject, Frame, Limits, Message};
+use switchboard_protocol::jsonrpc::{
+    ErrorCode, ErrorObject, Frame, Limits, Message, MethodName, Notification,
+};
 use switchboard_protocol::machine::server::{
     Answer, AskKey, Change, Input, Output, ServeKey, ServerConfig, ServerMachine,
 };
@@ -64,6 +67,8 @@ impl Stage {
                 "capabilities" => {}
                 "instructions" => config.instructions = Some(text.to_owned()),
                 "max_calls" => config.max_calls = number as usize,
+                "max_subscriptions" => config.max_subscriptions = number as usize,
+                "max_rounds" => config.max_rounds = number as u32,
                 "handler_timeout" => config.handler_timeout = Some(duration(text)?),
                 "ask_timeout" => config.ask_timeout = duration(text)?,
                 "default_ttl" => config.default_ttl = duration(text)?,
@@ -138,7 +143,7 @@ impl Stage {
                 let (method, params) = rest.split_once(' ').unwrap_or((rest, "{}"));
                 self.asks.push(name.to_owned());
                 Input::Ask {
-                    key: self.key(line)?,
+                    key: self.key_or_none(line)?,
                     ask: AskKey(self.asks.len() as u64 - 1),
                     method: Method::from_name(method).ok_or("unknown method")?,
                     params: Some(payload(params)?),
@@ -149,18 +154,24 @@ impl Stage {
                 params: payload(line.word().1)?,
             },
             "log" => {
-                let (key, level, params) = line.two_words();
+                let (_, level, params) = line.two_words();
                 Input::Log {
-                    key: if key == "-" {
-                        None
-                    } else {
-                        Some(self.key(line)?)
-                    },
+                    key: self.key_or_none(line)?,
                     level: serde_json::from_value(json!(level)).map_err(|e| e.to_string())?,
                     params: payload(params)?,
                 }
             }
             "changed" => Input::Changed(change(line)?),
+            "notify" => {
+                let (_, method, params) = line.two_words();
+                Input::Notify {
+                    key: self.key_or_none(line)?,
+                    notification: Notification::new(
+                        MethodName::new(method),
+                        Some(payload(params)?),
+                    ),
+                }
+            }
             "lane_closed" => Input::LaneClosed {
                 lane: Lane(line.what.trim().parse().map_err(|_| "bad stream number")?),
             },
@@ -176,6 +187,14 @@ impl Stage {
             .get(name)
             .copied()
             .ok_or_else(|| format!("no call named {name:?} was served"))
+    }
+
+    /// The call that a line names, or none: `-`.
+    fn key_or_none(&self, line: &Line) -> Result<Option<ServeKey>, String> {
+        match line.word() {
+            ("-", _) => Ok(None),
+            _ => self.key(line).map(Some),
+        }
     }
 
     fn name_of(&mut self, key: ServeKey) -> String {
@@ -224,7 +243,8 @@ impl Stage {
             Output::Stop { key } => Event::new("stop", self.name_of(key)),
             Output::Reply { key, ask, outcome } => {
                 let ask = self.asks.get(ask.0 as usize).cloned().unwrap_or_default();
-                let words = format!("{} {ask}", self.name_of(key));
+                let call = key.map_or_else(|| "-".to_owned(), |key| self.name_of(key));
+                let words = format!("{call} {ask}");
                 match outcome {
                     Ok(answer) => Event::new("reply", words).json(value(&answer)),
                     Err(error) => Event::new("reply", format!("{words} {error}")),
@@ -326,6 +346,7 @@ const INPUTS: &[&str] = &[
     "progress",
     "log",
     "changed",
+    "notify",
     "lane_closed",
     "wait",
     "eof",

@@ -1,4 +1,4 @@
-//! The answer to an ordinary request, from its status and headers.
+//! The answer to a request, from its status and headers.
 //!
 //! Nothing here says "again": a request that may have been executed is repeated
 //! by nobody who cannot know that it is safe.
@@ -13,6 +13,8 @@ use http::{HeaderMap, StatusCode};
 
 use crate::http::excerpt;
 use crate::http::negotiate::{self, Format};
+use crate::jsonrpc::ErrorObject;
+use crate::machine::client::LaneEnd;
 
 /// What was posted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,6 +65,7 @@ pub fn read_answer(
         Some(Format::Json) => Ok(Answer::Json),
         Some(Format::EventStream) => Ok(Answer::EventStream),
         None => Err(AnswerError::ContentType {
+            status,
             found: negotiate::found(headers),
         }),
     }
@@ -86,6 +89,7 @@ pub fn read_stream(
     match Format::of(headers) {
         Some(Format::EventStream) if status == StatusCode::OK => Ok(true),
         _ => Err(AnswerError::ContentType {
+            status,
             found: negotiate::found(headers),
         }),
     }
@@ -152,9 +156,30 @@ pub enum AnswerError {
     },
     /// The server broke the protocol: neither JSON nor an event stream.
     ContentType {
+        /// The status.
+        status: StatusCode,
         /// What it is said to be.
         found: Option<String>,
     },
+}
+
+impl AnswerError {
+    /// What a client machine hears of it, if nobody can mend it: authorise, follow, wait.
+    ///
+    /// `error` is the JSON-RPC error of the body, where it holds one.
+    pub fn lane_end(&self, error: Option<ErrorObject>) -> LaneEnd {
+        match self {
+            Self::Unauthorised { status }
+            | Self::Unavailable { status, .. }
+            | Self::Refused { status, .. }
+            | Self::NoAnswer { status }
+            | Self::ContentType { status, .. } => LaneEnd::Refused {
+                status: status.as_u16(),
+                error,
+            },
+            Self::SessionLost | Self::Redirected { .. } => LaneEnd::Broken(self.to_string()),
+        }
+    }
 }
 
 impl fmt::Display for AnswerError {
@@ -199,7 +224,7 @@ impl fmt::Display for AnswerError {
                     status.as_u16()
                 )
             }
-            Self::ContentType { found } => {
+            Self::ContentType { found, .. } => {
                 f.write_str("the server answered with ")?;
                 match found {
                     Some(found) => write!(f, "content type {found:?}")?,
@@ -268,12 +293,12 @@ fn check_status(
 }
 
 /// Must the client authorise? 401 always says so, 403 with a challenge.
-pub(super) fn is_challenge(status: StatusCode, has_challenge: bool) -> bool {
+fn is_challenge(status: StatusCode, has_challenge: bool) -> bool {
     status == StatusCode::UNAUTHORIZED || (status == StatusCode::FORBIDDEN && has_challenge)
 }
 
 /// Is it a state of the server, rather than something about the request?
-pub(super) fn is_unavailable(status: StatusCode) -> bool {
+fn is_unavailable(status: StatusCode) -> bool {
     let passing = [StatusCode::REQUEST_TIMEOUT, StatusCode::TOO_MANY_REQUESTS];
     status.is_server_error() || passing.contains(&status)
 }
@@ -343,7 +368,13 @@ mod tests {
              text/event-stream"
         );
         let error = read(REQUEST, 200, &[]).unwrap_err();
-        assert_eq!(error, AnswerError::ContentType { found: None });
+        assert_eq!(
+            error,
+            AnswerError::ContentType {
+                status: StatusCode::OK,
+                found: None
+            }
+        );
     }
 
     #[test]
@@ -416,6 +447,21 @@ mod tests {
             read(REQUEST, 100, &[]),
             Err(AnswerError::NoAnswer { .. })
         ));
+    }
+
+    #[test]
+    fn a_machine_hears_the_status_unless_the_connection_itself_is_in_doubt() {
+        let hears = |sent, status, pairs| read(sent, status, pairs).unwrap_err().lane_end(None);
+        for status in [200, 202, 400, 401, 404, 429, 503] {
+            let refused = LaneEnd::Refused {
+                status,
+                error: None,
+            };
+            assert_eq!(hears(REQUEST, status, &[]), refused);
+        }
+        for (sent, status) in [(IN_SESSION, 404), (REQUEST, 307)] {
+            assert!(matches!(hears(sent, status, &[]), LaneEnd::Broken(_)));
+        }
     }
 
     #[test]

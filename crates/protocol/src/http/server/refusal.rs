@@ -1,7 +1,6 @@
 //! The answer to a request that may not come in.
 //!
-//! Status, JSON-RPC code and message in one place; writing the answer, and the
-//! `data` of -32022, is for the server.
+//! Status and JSON-RPC error in one place; writing the answer is for the server.
 //!
 //! Specification: basic/transports of each revision; 2026-07-28 basic, error codes.
 
@@ -9,11 +8,11 @@ use std::fmt;
 
 use http::StatusCode;
 
-use crate::http::code;
 use crate::http::mirror::Mismatch;
 use crate::http::negotiate::WrongContent;
 use crate::http::origin::Foreign;
 use crate::http::session::SessionError;
+use crate::jsonrpc::{ErrorCode, ErrorObject};
 use crate::revision::Revision;
 
 /// Why a request may not come in. It is for the client to do better.
@@ -81,22 +80,14 @@ impl Refusal {
         }
     }
 
-    /// The code of the JSON-RPC error in the body.
+    /// The JSON-RPC error of the body. `served` are the revisions of this endpoint.
     ///
     /// It carries the request's id where the body was read.
-    pub const fn code(&self) -> i64 {
+    pub fn error(&self, served: &[Revision]) -> ErrorObject {
         match self {
-            Self::Envelope { .. } => code::INVALID_PARAMS,
-            Self::Header(_) => code::HEADER_MISMATCH,
-            Self::Version { .. } => code::UNSUPPORTED_VERSION,
-            Self::Method { .. } => code::METHOD_NOT_FOUND,
-            Self::Foreign(_)
-            | Self::Verb { .. }
-            | Self::Content(_)
-            | Self::NotAcceptable { .. }
-            | Self::Batch { .. }
-            | Self::Response
-            | Self::Session(_) => code::INVALID_REQUEST,
+            Self::Version { requested } => ErrorObject::unsupported_version(served, requested),
+            Self::Method { method } => ErrorObject::method_not_found(method),
+            other => ErrorObject::new(other.code(), other.to_string()),
         }
     }
 
@@ -105,6 +96,22 @@ impl Refusal {
         match self {
             Self::Verb { allow } => Some(allow),
             _ => None,
+        }
+    }
+
+    const fn code(&self) -> ErrorCode {
+        match self {
+            Self::Envelope { .. } => ErrorCode::INVALID_PARAMS,
+            Self::Header(_) => ErrorCode::HEADER_MISMATCH,
+            Self::Version { .. } => ErrorCode::UNSUPPORTED_VERSION,
+            Self::Method { .. } => ErrorCode::METHOD_NOT_FOUND,
+            Self::Foreign(_)
+            | Self::Verb { .. }
+            | Self::Content(_)
+            | Self::NotAcceptable { .. }
+            | Self::Batch { .. }
+            | Self::Response
+            | Self::Session(_) => ErrorCode::INVALID_REQUEST,
         }
     }
 }

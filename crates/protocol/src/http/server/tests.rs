@@ -63,7 +63,10 @@ fn batch() -> Body<'static> {
 /// The status and code of the refusal.
 fn refused(endpoint: &Endpoint, pairs: &[(&'static str, &str)], body: Body<'_>) -> (u16, i64) {
     let refusal = admit(endpoint, &headers(pairs), &body).unwrap_err();
-    (refusal.status().as_u16(), refusal.code())
+    (
+        refusal.status().as_u16(),
+        refusal.error(&Revision::ALL).code.0,
+    )
 }
 
 fn admitted(endpoint: &Endpoint, pairs: &[(&'static str, &str)], body: Body<'_>) -> Admission {
@@ -275,7 +278,13 @@ fn a_missing_session_is_400_where_one_is_required() {
 #[test]
 fn an_ended_or_unknown_session_is_404() {
     let refusal = Refusal::from(SessionError::Unknown);
-    assert_eq!((refusal.status().as_u16(), refusal.code()), (404, -32600));
+    assert_eq!(
+        (
+            refusal.status().as_u16(),
+            refusal.error(&Revision::ALL).code.0
+        ),
+        (404, -32600)
+    );
     assert!(refusal.to_string().contains("mcp-session-id"));
 }
 
@@ -390,7 +399,13 @@ fn delete_ends_a_session_or_is_405() {
 #[test]
 fn a_foreign_origin_is_403() {
     let refusal = Refusal::from(Foreign::Origin("null".into()));
-    assert_eq!((refusal.status().as_u16(), refusal.code()), (403, -32600));
+    assert_eq!(
+        (
+            refusal.status().as_u16(),
+            refusal.error(&Revision::ALL).code.0
+        ),
+        (403, -32600)
+    );
     assert!(refusal.to_string().contains("origin"));
 }
 
@@ -634,29 +649,29 @@ fn every_error_has_its_status() {
     use Era::{Handshake, Stateless};
     use Stage::{Admission as Before, Answer};
     for (error, era, stage, status) in [
-        (code::PARSE_ERROR, Stateless, Before, 400),
-        (code::INVALID_REQUEST, Stateless, Before, 400),
-        (code::INVALID_REQUEST, Stateless, Answer, 400),
-        (code::INVALID_PARAMS, Stateless, Before, 400),
-        (code::INVALID_PARAMS, Stateless, Answer, 200),
-        (code::HEADER_MISMATCH, Stateless, Answer, 400),
-        (code::MISSING_CAPABILITY, Stateless, Answer, 400),
-        (code::UNSUPPORTED_VERSION, Stateless, Answer, 400),
-        (code::METHOD_NOT_FOUND, Stateless, Before, 404),
-        (code::METHOD_NOT_FOUND, Stateless, Answer, 404),
-        (code::INTERNAL_ERROR, Stateless, Answer, 200),
-        (-1, Stateless, Answer, 200),
-        (code::PARSE_ERROR, Handshake, Before, 400),
-        (code::UNSUPPORTED_VERSION, Handshake, Before, 400),
-        (code::METHOD_NOT_FOUND, Handshake, Answer, 200),
-        (code::INVALID_REQUEST, Handshake, Answer, 200),
-        (code::INVALID_PARAMS, Handshake, Answer, 200),
-        (-32002, Handshake, Answer, 200),
+        (ErrorCode::PARSE_ERROR, Stateless, Before, 400),
+        (ErrorCode::INVALID_REQUEST, Stateless, Before, 400),
+        (ErrorCode::INVALID_REQUEST, Stateless, Answer, 400),
+        (ErrorCode::INVALID_PARAMS, Stateless, Before, 400),
+        (ErrorCode::INVALID_PARAMS, Stateless, Answer, 200),
+        (ErrorCode::HEADER_MISMATCH, Stateless, Answer, 400),
+        (ErrorCode::MISSING_CLIENT_CAPABILITY, Stateless, Answer, 400),
+        (ErrorCode::UNSUPPORTED_VERSION, Stateless, Answer, 400),
+        (ErrorCode::METHOD_NOT_FOUND, Stateless, Before, 404),
+        (ErrorCode::METHOD_NOT_FOUND, Stateless, Answer, 404),
+        (ErrorCode::INTERNAL_ERROR, Stateless, Answer, 200),
+        (ErrorCode::USER_REJECTED, Stateless, Answer, 200),
+        (ErrorCode::PARSE_ERROR, Handshake, Before, 400),
+        (ErrorCode::UNSUPPORTED_VERSION, Handshake, Before, 400),
+        (ErrorCode::METHOD_NOT_FOUND, Handshake, Answer, 200),
+        (ErrorCode::INVALID_REQUEST, Handshake, Answer, 200),
+        (ErrorCode::INVALID_PARAMS, Handshake, Answer, 200),
+        (ErrorCode::RESOURCE_NOT_FOUND, Handshake, Answer, 200),
     ] {
         assert_eq!(
             status_for(error, era, stage),
             status,
-            "{error} {era:?} {stage:?}"
+            "{error:?} {era:?} {stage:?}"
         );
     }
 }

@@ -4,21 +4,21 @@
 //!
 //! Specification: basic/patterns/cancellation, basic/patterns/progress, 2026-07-28 basic/patterns/mrtr.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use serde_json::json;
-
-use crate::jsonrpc::{ErrorObject, MethodName, Notification, Request, RequestId};
+use crate::jsonrpc::{ErrorObject, MethodName, Request, RequestId};
 use crate::machine::allowance::{Allowance, Expired, Timeouts};
 use crate::machine::client::input::{Ignored, Output, Violation};
 use crate::machine::client::{ClientMachine, ClientState, Owner};
+use crate::machine::declared;
+use crate::machine::pending::cancellation;
+use crate::machine::rounds::Gathered;
 use crate::machine::{Lane, Wire};
-use crate::method::{Method, Need};
+use crate::method::Method;
 use crate::payload::Payload;
 use crate::revision::{Era, Revision};
-use crate::types::{ServerCapabilities, TASKS_EXTENSION};
+use crate::types::TASKS_EXTENSION;
 
 /// What our user knows a call by. He picks it; it must not be in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -81,6 +81,8 @@ pub enum CallError {
     TooManyCalls(usize),
     /// Nothing was sent: the server did not declare this.
     NotDeclared(Method),
+    /// Nothing was sent: the server did not declare that this may become a task.
+    NoTasks(Method),
     /// Nothing was sent: the agreed revision does not have this.
     NotInRevision(Method, Revision),
     /// Nothing was sent: this is a notification, or the opening, which is over.
@@ -96,6 +98,7 @@ impl CallError {
                 | Self::KeyInUse
                 | Self::TooManyCalls(_)
                 | Self::NotDeclared(_)
+                | Self::NoTasks(_)
                 | Self::NotInRevision(..)
                 | Self::NotACall(_)
         )
@@ -124,6 +127,7 @@ impl fmt::Display for CallError {
             Self::NotDeclared(method) => {
                 write!(f, "the server did not declare what {method} needs")
             }
+            Self::NoTasks(method) => write!(f, "the server does not run {method} as a task"),
             Self::NotInRevision(method, revision) => {
                 write!(f, "{method} is not part of revision {revision}")
             }
@@ -156,7 +160,7 @@ pub(super) enum Stage {
     Backoff {
         until: Instant,
         allowance: Allowance,
-        retry: Retry,
+        retry: Gathered,
     },
 }
 
@@ -164,23 +168,14 @@ pub(super) enum Stage {
 #[derive(Debug)]
 pub(super) struct Asking {
     pub(super) open: usize,
-    pub(super) retry: Retry,
+    pub(super) retry: Gathered,
     pub(super) allowance: Allowance,
-}
-
-/// What the next round trip carries beside the original parameters.
-#[derive(Debug, Default)]
-pub(super) struct Retry {
-    /// Each answer under the name that the server gave its question.
-    pub(super) answers: BTreeMap<Box<[u8]>, Payload>,
-    /// The server's own state, byte for byte.
-    pub(super) state: Option<Payload>,
 }
 
 impl ClientMachine {
     pub(super) fn start_call(&mut self, now: Instant, call: CallRequest, out: &mut Vec<Output>) {
         let key = call.key;
-        if let Err(error) = self.check_call(key, &call.method) {
+        if let Err(error) = self.check_call(key, &call.method, call.params.as_ref()) {
             out.push(Output::Finished {
                 key,
                 outcome: Err(error),
@@ -199,11 +194,16 @@ impl ClientMachine {
                 stage: Stage::Sent(0),
             },
         );
-        self.send_round(key, Allowance::new(now, timeouts), &Retry::default(), out);
+        self.send_round(key, Allowance::new(now, timeouts), None, out);
     }
 
     /// May this call be made now?
-    pub(super) fn check_call(&self, key: CallKey, method: &MethodName) -> Result<(), CallError> {
+    pub(super) fn check_call(
+        &self,
+        key: CallKey,
+        method: &MethodName,
+        params: Option<&Payload>,
+    ) -> Result<(), CallError> {
         let ClientState::Ready(agreed) = &self.state else {
             return Err(self.not_ready());
         };
@@ -224,8 +224,16 @@ impl ClientMachine {
         if method.is_notification() || method == Method::Initialize {
             return Err(CallError::NotACall(method));
         }
-        if !declares(&agreed.capabilities, method, revision) {
+        // A server of the first revision had no way to declare completion: it is simply tried.
+        let is_tried = method == Method::CompletionComplete && !revision.announces_completion();
+        if !is_tried && !declared::by_server(&agreed.capabilities, method, revision) {
             return Err(CallError::NotDeclared(method));
+        }
+        // In the stateless era the server decides, and ignores what is said here.
+        let wants_task = revision.era() == Era::Handshake
+            && params.is_some_and(|params| params.member("task").is_some());
+        if wants_task && !declared::as_task_by_server(&agreed.capabilities, method) {
+            return Err(CallError::NoTasks(method));
         }
         Ok(())
     }
@@ -239,7 +247,7 @@ impl ClientMachine {
         &mut self,
         key: CallKey,
         allowance: Allowance,
-        retry: &Retry,
+        retry: Option<&Gathered>,
         out: &mut Vec<Output>,
     ) {
         let Some(call) = self.calls.get_mut(&key) else {
@@ -337,9 +345,9 @@ impl ClientMachine {
             let error = ErrorObject::internal("too many questions are open");
             return self.finish(key, Err(CallError::NotAnswered(error)), out);
         }
-        let mut retry = Retry {
+        let retry = Gathered {
             state: wanted.state,
-            ..Retry::default()
+            ..Gathered::default()
         };
         if wanted.questions.is_empty() {
             // Only state: the server wants to be asked again. At once, then ever more slowly.
@@ -355,7 +363,6 @@ impl ClientMachine {
             return self.send_retries(now, out);
         }
         allowance.stop(now);
-        retry.answers = BTreeMap::new();
         if let Some(call) = self.calls.get_mut(&key) {
             call.stage = Stage::Asking(Asking {
                 open: wanted.questions.len(),
@@ -391,7 +398,7 @@ impl ClientMachine {
         asking.allowance.restart_idle(now);
         let allowance = asking.allowance;
         let retry = std::mem::take(&mut asking.retry);
-        self.send_round(key, allowance, &retry, out);
+        self.send_round(key, allowance, Some(&retry), out);
     }
 
     /// Sends the calls whose time to be sent again has come, unless they have none left.
@@ -422,7 +429,7 @@ impl ClientMachine {
             };
             match allowance.expired(now) {
                 Some(expired) => self.finish(key, Err(CallError::TimedOut(expired)), out),
-                None => self.send_round(key, allowance, &retry, out),
+                None => self.send_round(key, allowance, Some(&retry), out),
             }
         }
     }
@@ -503,14 +510,7 @@ impl ClientMachine {
             out.push(Output::CloseLane(lane));
             return;
         }
-        let params = match reason {
-            Some(reason) => json!({ "requestId": id, "reason": reason }),
-            None => json!({ "requestId": id }),
-        };
-        out.push(Output::send(
-            Lane::SHARED,
-            Notification::new(Method::Cancelled, Payload::encode(&params).ok()),
-        ));
+        out.push(Output::send(Lane::SHARED, cancellation(id, reason)));
     }
 
     pub(super) fn handle_progress(
@@ -549,38 +549,6 @@ impl ClientMachine {
             key,
             params: params.clone(),
         });
-    }
-}
-
-/// Did the server declare what this method needs?
-pub(crate) fn declares(
-    capabilities: &ServerCapabilities,
-    method: Method,
-    revision: Revision,
-) -> bool {
-    let stateless = revision.era() == Era::Stateless;
-    match method.rule().needs {
-        Need::Nothing => true,
-        Need::Tools => capabilities.has_tools(),
-        Need::Resources => capabilities.has_resources(),
-        Need::ResourceSubscriptions => capabilities.accepts_resource_subscriptions(),
-        Need::Prompts => capabilities.has_prompts(),
-        Need::Completions => capabilities.has_completions() || !revision.announces_completion(),
-        Need::Logging => capabilities.has_logging(),
-        Need::Tasks | Need::TaskList | Need::TaskCancel if stateless => {
-            capabilities.has_extension(TASKS_EXTENSION)
-        }
-        Need::Tasks => capabilities.tasks.is_some(),
-        Need::TaskList => capabilities
-            .tasks
-            .as_ref()
-            .is_some_and(|t| t.accepts_list()),
-        Need::TaskCancel => capabilities
-            .tasks
-            .as_ref()
-            .is_some_and(|t| t.accepts_cancel()),
-        // These a client declares, not a server.
-        Need::Sampling | Need::Roots | Need::Elicitation => false,
     }
 }
 

@@ -6,7 +6,6 @@ use std::time::Duration;
 use crate::jsonrpc::{ErrorObject, Frame, Malformed, Message, Notification, Problem, RequestId};
 use crate::machine::allowance::Timeouts;
 use crate::machine::client::call::{CallError, CallKey, CallRequest};
-
 use crate::machine::client::question::{Question, QuestionKey};
 use crate::machine::{Lane, Wire};
 use crate::method::Method;
@@ -71,6 +70,7 @@ impl ClientConfig {
 
 /// Which revisions a client tries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Mode {
     /// The stateless era first, then the handshake.
     Auto,
@@ -130,7 +130,8 @@ pub enum Input {
         /// The level.
         level: LoggingLevel,
     },
-    /// Our user tells the server something.
+    /// Our user tells the server something. What its revision does not have, what we did
+    /// not declare, and what this machine says itself is not sent.
     Notify(Notification),
     /// Our user no longer wants a call, or a subscription.
     Cancel {
@@ -158,13 +159,18 @@ pub enum Input {
 }
 
 /// How the stream of a request ended without an answer.
+///
+/// Over HTTP [`AnswerError::lane_end`](crate::http::client::AnswerError::lane_end) gives it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LaneEnd {
-    /// The request was refused with this HTTP status and no JSON-RPC error.
+    /// The POST was answered by this HTTP status and not by a result: what else it says is
+    /// an error at most. A body of 2xx that is no message counts as well.
     Refused {
         /// The status code.
         status: u16,
+        /// The JSON-RPC error in the body, if it has one.
+        error: Option<ErrorObject>,
     },
     /// The server ended it, or it broke.
     Broken(String),
@@ -173,7 +179,13 @@ pub enum LaneEnd {
 impl fmt::Display for LaneEnd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Refused { status } => write!(f, "refused with HTTP status {status}"),
+            Self::Refused { status, error } => {
+                write!(f, "HTTP status {status}")?;
+                match error {
+                    Some(error) => write!(f, ": {error}"),
+                    None => f.write_str(" without an answer"),
+                }
+            }
             Self::Broken(reason) => f.write_str(reason),
         }
     }
@@ -263,6 +275,8 @@ pub enum Ignored {
     BadNotification(Method),
     /// A request in an era in which servers send none.
     ServerRequest,
+    /// A request with the id of a question that is still open.
+    RepeatedRequest(RequestId),
 }
 
 /// Why a connection is over.
@@ -338,6 +352,8 @@ pub enum Violation {
     /// Something is asked of the host that it never declared.
     NotDeclared(String),
 }
+
+impl std::error::Error for Violation {}
 
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -5,12 +5,13 @@
 use serde_json::json;
 
 use crate::envelope::{MemberText, with_members};
-use crate::jsonrpc::{ErrorCode, ErrorObject, Request};
+use crate::jsonrpc::{ErrorObject, Request};
 use crate::machine::client::input::ClientConfig;
-use crate::method::{Method, Need};
+use crate::machine::declared::{self, Undeclared};
 use crate::payload::Payload;
 use crate::revision::{Revision, StepDown};
 use crate::types::InitializeRequestParams;
+use crate::types::meta_key as key;
 
 /// The parameters of a request, with its progress token.
 pub(super) fn params(params: Option<&Payload>, token: Option<i64>) -> Option<Payload> {
@@ -19,7 +20,7 @@ pub(super) fn params(params: Option<&Payload>, token: Option<i64>) -> Option<Pay
     };
     let mut meta = MemberText::default();
     meta.push(
-        "progressToken",
+        key::PROGRESS_TOKEN,
         itoa::Buffer::new().format(token).as_bytes(),
     );
     Some(with_members(params, &MemberText::default(), &meta))
@@ -51,53 +52,15 @@ pub(super) fn check_request(
     if !method.exists_in(revision) || !method.sender(revision.era()).is_server() {
         return Err(not_found());
     }
-    let capabilities = &config.capabilities;
     let params = request.params.as_ref();
-    let declared = match method.rule().needs {
-        Need::Sampling => capabilities.accepts_sampling(),
-        Need::Roots => capabilities.accepts_roots(),
-        Need::Elicitation => capabilities.elicitation.is_some(),
-        Need::Tasks | Need::TaskList | Need::TaskCancel => capabilities.tasks.is_some(),
-        _ => false,
-    };
-    if !declared {
-        return Err(not_found());
-    }
-    check_details(method, params, config)
-}
-
-/// Is what is asked for within what we declared: the mode of elicitation, tools in sampling?
-pub(super) fn check_details(
-    method: Method,
-    params: Option<&Payload>,
-    config: &ClientConfig,
-) -> Result<(), ErrorObject> {
-    let capabilities = &config.capabilities;
-    let has = |name| params.is_some_and(|params| params.member(name).is_some());
-    match method {
-        Method::ElicitationCreate => {
-            let mode = params.and_then(|params| params.string_member("mode"));
-            let accepted = match mode.as_deref() {
-                None | Some("form") => capabilities.accepts_form(),
-                Some("url") => capabilities.accepts_url(),
-                Some(_) => false,
-            };
-            if !accepted {
-                return Err(ErrorObject::new(
-                    ErrorCode::INVALID_PARAMS,
-                    "this mode of elicitation was not declared",
-                )
-                .with_data(&json!({ "mode": mode.as_deref().unwrap_or("form") })));
-            }
+    declared::check_client(&config.capabilities, method, params).map_err(|missing| match missing {
+        Undeclared::Method => not_found(),
+        Undeclared::Mode => {
+            ErrorObject::invalid_params("this mode of elicitation was not declared")
+                .with_data(&json!({ "mode": declared::mode(params).as_deref().unwrap_or("form") }))
         }
-        Method::SamplingCreateMessage
-            if !capabilities.accepts_sampling_tools() && (has("tools") || has("toolChoice")) =>
-        {
-            return Err(ErrorObject::invalid_params(
-                "tools in sampling were not declared",
-            ));
+        Undeclared::SamplingTools => {
+            ErrorObject::invalid_params("tools in sampling were not declared")
         }
-        _ => {}
-    }
-    Ok(())
+    })
 }

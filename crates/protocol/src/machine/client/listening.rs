@@ -55,7 +55,7 @@ impl ClientMachine {
         out: &mut Vec<Output>,
     ) {
         // Any method that always exists: the key and the number of calls are what is checked.
-        if let Err(error) = self.check_call(key, &Method::Ping.into()) {
+        if let Err(error) = self.check_call(key, &Method::Ping.into(), None) {
             out.push(Output::Finished {
                 key,
                 outcome: Err(error),

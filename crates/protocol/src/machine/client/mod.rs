@@ -26,7 +26,6 @@ use crate::revision::Era;
 use crate::types::LoggingLevel;
 
 pub use crate::machine::allowance::{Expired, Timeouts};
-pub(crate) use call::declares;
 pub use call::{CallError, CallKey, CallRequest};
 pub use input::{Agreed, ClientConfig, Failure, Ignored, Input, LaneEnd, Mode, Output, Violation};
 pub use question::{Question, QuestionKey};
@@ -355,7 +354,7 @@ impl ClientMachine {
         let ClientState::Ready(agreed) = &self.state else {
             return;
         };
-        let roots = self.config.capabilities.roots.as_ref();
+        let capabilities = &self.config.capabilities;
         let may_send = match notification.method.known() {
             None => true,
             // Whoever opens and cancels is this machine.
@@ -364,8 +363,11 @@ impl ClientMachine {
                 method.is_notification()
                     && method.exists_in(agreed.revision)
                     && method.sender(agreed.revision.era()).is_client()
-                    && (method != Method::RootsListChanged
-                        || roots.is_some_and(|roots| roots.list_changed == Some(true)))
+                    && match method {
+                        Method::RootsListChanged => capabilities.announces_root_changes(),
+                        Method::TaskStatusChanged => capabilities.tasks.is_some(),
+                        _ => true,
+                    }
             }
         };
         if may_send {
@@ -399,9 +401,15 @@ impl ClientMachine {
         };
         match entry.owner {
             Owner::Probe => self.probe_lane_ended(now, end, out),
-            Owner::Greeting => self.greeting_lane_ended(end, out),
+            Owner::Greeting => self.greeting_lane_ended(now, end, out),
             Owner::Call(key) => {
-                self.finish(key, Err(CallError::Lost(end.to_string())), out);
+                let error = match end {
+                    LaneEnd::Refused {
+                        error: Some(error), ..
+                    } => CallError::Refused(error),
+                    other => CallError::Lost(other.to_string()),
+                };
+                self.finish(key, Err(error), out);
             }
             Owner::Subscribe(key, uri) => self.subscribe_answered(key, uri, false, out),
             Owner::Unwanted(_) | Owner::Nobody => {}

@@ -3,13 +3,11 @@
 //! Specification: 2026-07-28 basic (`_meta`), basic/patterns/mrtr.
 
 use crate::envelope::{MemberText, with_members};
-use crate::machine::client::call::Retry;
 use crate::machine::client::input::{ClientConfig, Violation};
-use crate::machine::client::legacy;
-use crate::method::{Method, Need};
-use crate::payload::{Members, Payload};
+use crate::machine::declared;
+use crate::machine::rounds::{Gathered, Unreadable, Wanted};
+use crate::payload::Payload;
 use crate::revision::Revision;
-use crate::scan::names;
 use crate::types::LoggingLevel;
 use crate::types::meta_key as key;
 
@@ -44,7 +42,7 @@ impl Context {
         &self,
         params: Option<&Payload>,
         token: Option<i64>,
-        retry: &Retry,
+        retry: Option<&Gathered>,
     ) -> Payload {
         let mut meta = MemberText::default();
         meta.push_value(key::PROTOCOL_VERSION, self.revision.as_str());
@@ -57,45 +55,13 @@ impl Context {
         }
         if let Some(token) = token {
             meta.push(
-                "progressToken",
+                key::PROGRESS_TOKEN,
                 itoa::Buffer::new().format(token).as_bytes(),
             );
         }
-        let mut front = MemberText::default();
-        if !retry.answers.is_empty() {
-            let mut answers = vec![b'{'];
-            for (name, answer) in &retry.answers {
-                if answers.len() > 1 {
-                    answers.push(b',');
-                }
-                answers.push(b'"');
-                answers.extend_from_slice(name);
-                answers.extend_from_slice(b"\":");
-                answers.extend_from_slice(answer.text());
-            }
-            answers.push(b'}');
-            front.push("inputResponses", &answers);
-        }
-        if let Some(state) = &retry.state {
-            front.push("requestState", state.text());
-        }
+        let front = retry.map(Gathered::members).unwrap_or_default();
         with_members(params, &front, &meta)
     }
-}
-
-/// What a result of `input_required` wants.
-#[derive(Debug)]
-pub(super) struct Wanted {
-    pub(super) questions: Vec<WantedQuestion>,
-    pub(super) state: Option<Payload>,
-}
-
-/// One question inside a result.
-#[derive(Debug)]
-pub(super) struct WantedQuestion {
-    pub(super) name: Box<[u8]>,
-    pub(super) method: Method,
-    pub(super) params: Payload,
 }
 
 /// Reads what a server wants before it goes on, and holds it to what we declared.
@@ -103,60 +69,14 @@ pub(super) fn read_input_required(
     result: &Payload,
     config: &ClientConfig,
 ) -> Result<Wanted, Violation> {
-    let state = result.part("requestState");
-    if state
-        .as_ref()
-        .is_some_and(|s| s.text().first() != Some(&b'"'))
-    {
-        return Err(Violation::BadResult("requestState is not a string"));
+    let wanted = Wanted::read(result).map_err(|unreadable| match unreadable {
+        Unreadable::NotAQuestion(method) => Violation::NotDeclared(method),
+        other => Violation::BadResult(other.reason()),
+    })?;
+    for question in &wanted.questions {
+        let params = Some(&question.params);
+        declared::check_client(&config.capabilities, question.method, params)
+            .map_err(|_| Violation::NotDeclared(question.method.name().to_owned()))?;
     }
-    let mut questions = Vec::new();
-    if let Some(requests) = result.part("inputRequests") {
-        if !requests.is_object() {
-            return Err(Violation::BadResult("inputRequests is not an object"));
-        }
-        for (name, text) in Members::of(requests.text()) {
-            questions.push(read_question(&requests, name, text, config)?);
-        }
-    }
-    if questions.is_empty() && state.is_none() {
-        return Err(Violation::BadResult(
-            "input_required without inputRequests or requestState",
-        ));
-    }
-    Ok(Wanted { questions, state })
-}
-
-fn read_question(
-    requests: &Payload,
-    name: &[u8],
-    text: &[u8],
-    config: &ClientConfig,
-) -> Result<WantedQuestion, Violation> {
-    let mut method = None;
-    let mut params = Payload::empty();
-    for (member, value) in Members::of(text) {
-        if names(member, "method") {
-            method = serde_json::from_slice::<String>(value).ok();
-        } else if names(member, "params") {
-            params = requests.part_of(value);
-        }
-    }
-    let name_of_method = method.ok_or(Violation::BadResult("an input request without a method"))?;
-    let undeclared = || Violation::NotDeclared(name_of_method.clone());
-    let method = Method::from_name(&name_of_method).ok_or_else(undeclared)?;
-    let declared = match method.rule().needs {
-        Need::Sampling => config.capabilities.accepts_sampling(),
-        Need::Roots => config.capabilities.accepts_roots(),
-        Need::Elicitation => config.capabilities.elicitation.is_some(),
-        _ => false,
-    };
-    if !declared || legacy::check_details(method, Some(&params), config).is_err() {
-        return Err(undeclared());
-    }
-    Ok(WantedQuestion {
-        name: name.into(),
-        method,
-        params,
-    })
+    Ok(wanted)
 }

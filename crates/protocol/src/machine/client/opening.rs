@@ -8,7 +8,8 @@
 //!                           └──────── late discover result ───────────────┘
 //! ```
 //!
-//! Specification: 2026-07-28 basic/versioning, basic/transports/stdio; 2025-11-25 basic/lifecycle.
+//! Specification: 2026-07-28 basic/versioning, basic/transports (backward compatibility);
+//! 2025-11-25 basic/lifecycle.
 
 use std::time::Instant;
 
@@ -16,7 +17,6 @@ use serde::Deserialize;
 
 use crate::jsonrpc::{ErrorCode, ErrorObject, Notification, Request, RequestId, Response};
 use crate::machine::allowance::{Allowance, Timeouts};
-use crate::machine::client::call::Retry;
 use crate::machine::client::input::{
     Agreed, ClientConfig, Failure, Ignored, LaneEnd, Mode, Output, Violation,
 };
@@ -80,10 +80,7 @@ impl Opening {
             Stage::Probing { until, .. } => until,
             Stage::Waiting | Stage::Greeting { .. } => None,
         };
-        match (probe, self.limit) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        }
+        [probe, self.limit].into_iter().flatten().min()
     }
 }
 
@@ -148,7 +145,7 @@ impl ClientMachine {
         let id = self
             .pending
             .insert(Allowance::new(now, Timeouts::NONE), owner);
-        let params = self.modern.params(None, None, &Retry::default());
+        let params = self.modern.params(None, None, None);
         out.push(Output::send(
             Lane(id.cast_unsigned()),
             Request::new(RequestId::from(id), method, Some(params)),
@@ -385,34 +382,54 @@ impl ClientMachine {
         }
     }
 
-    /// The HTTP stream of the probe ended without an answer.
+    /// The HTTP stream of the probe ended without a result.
     pub(super) fn probe_lane_ended(&mut self, now: Instant, end: LaneEnd, out: &mut Vec<Output>) {
         match end {
-            // Busy, broken or closed to us says nothing about the era.
-            LaneEnd::Refused { status }
-                if is_refusal_of_the_form(status) && self.config.mode == Mode::Auto =>
-            {
+            // Busy, broken or closed to us says nothing about the era, whatever the body says.
+            LaneEnd::Refused {
+                status,
+                error: Some(error),
+            } if is_about_the_request(status) => self.probe_answered(now, Err(error), out),
+            LaneEnd::Refused {
+                status,
+                error: None,
+            } if is_about_the_request(status) && self.config.mode == Mode::Auto => {
                 self.fall_back(now, Revision::LATEST_HANDSHAKE, out);
             }
             other => self.fail(Failure::Unreachable(other), out),
         }
     }
 
-    /// The HTTP stream of `initialize` ended without an answer.
-    pub(super) fn greeting_lane_ended(&mut self, end: LaneEnd, out: &mut Vec<Output>) {
-        match end {
-            LaneEnd::Refused { status }
-                if is_refusal_of_the_form(status)
-                    && !self.opening.old_transport
-                    && !matches!(self.config.mode, Mode::Pinned(r) if r != Revision::V2024_11_05) =>
-            {
+    /// The HTTP stream of `initialize` ended without a result.
+    pub(super) fn greeting_lane_ended(
+        &mut self,
+        now: Instant,
+        end: LaneEnd,
+        out: &mut Vec<Output>,
+    ) {
+        let LaneEnd::Refused { status, error } = end else {
+            return self.fail(Failure::Unreachable(end), out);
+        };
+        let is_modern = error
+            .as_ref()
+            .is_some_and(|error| error.code.is_stateless_only() || !supported(error).is_empty());
+        let may_be_old = matches!(status, 400 | 404 | 405)
+            && !is_modern
+            && !self.opening.old_transport
+            && !matches!(self.config.mode, Mode::Pinned(r) if r != Revision::V2024_11_05);
+        match error {
+            _ if may_be_old => {
                 self.pending.drain();
                 self.withdraw_questions(out);
                 self.opening.stage = Stage::Waiting;
                 self.opening.old_transport = true;
                 out.push(Output::UseOldTransport);
             }
-            other => self.fail(Failure::Unreachable(other), out),
+            Some(error) => self.greeting_refused(now, error, out),
+            None => self.fail(
+                Failure::Unreachable(LaneEnd::Refused { status, error }),
+                out,
+            ),
         }
     }
 
@@ -443,8 +460,10 @@ impl ClientMachine {
 }
 
 /// Does this status say "not like this", rather than "not now" or "not you"?
-const fn is_refusal_of_the_form(status: u16) -> bool {
-    matches!(status, 400..=499) && !matches!(status, 401 | 403 | 407 | 408 | 425 | 429)
+///
+/// A success that holds no answer does: the server did not know what was asked.
+const fn is_about_the_request(status: u16) -> bool {
+    matches!(status, 200..=299 | 400..=499) && !matches!(status, 401 | 403 | 407 | 408 | 425 | 429)
 }
 
 /// The revisions that an error lists.

@@ -15,9 +15,9 @@ use crate::machine::Lane;
 use crate::machine::client::call::{CallError, CallKey};
 use crate::machine::client::input::{Ignored, Output};
 use crate::machine::client::legacy::check_request;
-use crate::machine::client::modern::WantedQuestion;
 use crate::machine::client::{ClientMachine, ClientState, Owner};
 use crate::machine::ids::Table;
+use crate::machine::rounds::WantedQuestion;
 use crate::method::Method;
 use crate::payload::Payload;
 use crate::revision::Era;
@@ -34,7 +34,7 @@ pub struct Question {
     pub key: QuestionKey,
     /// The call that it belongs to, if that can be told.
     pub call: Option<CallKey>,
-    /// What is asked: elicitation, sampling or roots.
+    /// What is asked: elicitation, sampling, roots, or how a task stands that the host runs.
     pub method: MethodName,
     /// With what.
     pub params: Payload,
@@ -130,9 +130,12 @@ impl ClientMachine {
             self.questions.open.values().any(
                 |open| matches!(&open.origin, Origin::Request { id, .. } if *id == request.id),
             );
-        let refusal = if repeated {
-            Some(ErrorObject::invalid_request("this id is in flight already"))
-        } else if let Err(error) = check_request(&request, revision, &self.config) {
+        if repeated {
+            // An error with this id would settle the first question, one without is no answer.
+            out.push(Output::Ignored(Ignored::RepeatedRequest(request.id)));
+            return;
+        }
+        let refusal = if let Err(error) = check_request(&request, revision, &self.config) {
             Some(error)
         } else if self.questions.len() >= self.config.max_questions {
             Some(ErrorObject::new(

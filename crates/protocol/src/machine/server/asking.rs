@@ -1,32 +1,25 @@
-//! Questions of a handler to its client.
+//! Questions of ours to the client of the handshake era: requests that it answers.
 //!
-//! In the handshake era they are requests of ours. In the stateless era they
-//! are part of the result (`input_required`) and the client comes back. A handler that
-//! answers with what it needs works in both: here the difference is made up for.
+//! Most belong to a call that is being served and go when it goes; some, such as the
+//! roots at the start, belong to none. What a handler asks by its result is in `gathering`.
 //!
-//! Specification: client/*; 2026-07-28 basic/patterns/mrtr.
+//! Specification: 2025-11-25 client/*, basic/utilities/{ping,tasks}.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Instant;
 
-use serde_json::json;
-
-use crate::envelope::{MemberText, with_members};
-use crate::jsonrpc::{
-    ErrorCode, ErrorObject, Malformed, Notification, Problem, Request, RequestId, Response, Shape,
-};
+use crate::jsonrpc::{ErrorObject, Malformed, Problem, Request, RequestId, Response, Shape};
 use crate::machine::Lane;
 use crate::machine::allowance::{Allowance, Timeouts};
-use crate::machine::server::input::{Output, Serve};
-use crate::machine::server::{ServeKey, ServerMachine, Work};
-use crate::method::{Method, Need};
-use crate::payload::{Members, Payload};
-use crate::revision::{Era, Revision};
-use crate::scan::{names, unescape};
-use crate::types::ClientCapabilities;
+use crate::machine::declared;
+use crate::machine::pending::cancellation;
+use crate::machine::server::input::{Caller, Output};
+use crate::machine::server::{ServeKey, ServerMachine, ServerState};
+use crate::method::{Method, Sender};
+use crate::payload::Payload;
+use crate::revision::Era;
 
-/// What a handler knows a question by. It picks it.
+/// What whoever asks knows a question by. He picks it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AskKey(pub u64);
 
@@ -44,6 +37,10 @@ pub enum AskError {
     Malformed(Problem),
     /// The client did not answer in time.
     TimedOut,
+    /// Nothing was sent: the client has not said that it is ready.
+    NotReady,
+    /// The connection is closed.
+    Closed,
 }
 
 impl fmt::Display for AskError {
@@ -54,6 +51,8 @@ impl fmt::Display for AskError {
             Self::NotInThisEra => f.write_str("questions are part of the result in this era"),
             Self::Malformed(problem) => write!(f, "the client's answer is not one: {problem}"),
             Self::TimedOut => f.write_str("the client did not answer in time"),
+            Self::NotReady => f.write_str("the client has not said that it is ready"),
+            Self::Closed => f.write_str("the connection is closed"),
         }
     }
 }
@@ -63,84 +62,95 @@ impl std::error::Error for AskError {}
 /// A request of ours that the client has not answered.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Asked {
-    key: ServeKey,
     lane: Lane,
     by: AskedBy,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 enum AskedBy {
-    /// A handler that waits.
-    Handler(AskKey),
+    /// The server itself, for no call.
+    Server(AskKey),
+    /// The handler of a call, which waits.
+    Handler(ServeKey, AskKey),
     /// A handler that has ended and will be started again with the answers: the name there.
-    Result(Box<[u8]>),
+    Result(ServeKey, Box<[u8]>),
 }
 
-/// The answers to an `input_required` in the handshake era, until all are there.
-#[derive(Debug)]
-pub(super) struct Gathering {
-    open: usize,
-    answers: BTreeMap<Box<[u8]>, Payload>,
-    state: Option<Payload>,
+impl Asked {
+    /// A question that stands in the result of a call.
+    pub(super) const fn from_result(lane: Lane, key: ServeKey, name: Box<[u8]>) -> Self {
+        Self {
+            lane,
+            by: AskedBy::Result(key, name),
+        }
+    }
+
+    /// The call that it belongs to.
+    const fn call(&self) -> Option<ServeKey> {
+        match self.by {
+            AskedBy::Server(_) => None,
+            AskedBy::Handler(key, _) | AskedBy::Result(key, _) => Some(key),
+        }
+    }
 }
 
 impl ServerMachine {
-    /// A handler asks its client.
+    /// A handler, or the server itself, asks the client.
     pub(super) fn ask(
         &mut self,
         now: Instant,
-        key: ServeKey,
+        key: Option<ServeKey>,
         ask: AskKey,
         method: Method,
         params: Option<Payload>,
         out: &mut Vec<Output>,
     ) {
-        let Some(in_flight) = self.serving.get(key) else {
-            return;
+        let (lane, by, refusal) = match key {
+            Some(key) => {
+                let Some(in_flight) = self.serving.get(key) else {
+                    // Cancelled meanwhile.
+                    return;
+                };
+                let refusal = check_ask(&in_flight.caller, method, params.as_ref()).err();
+                (in_flight.lane, AskedBy::Handler(key, ask), refusal)
+            }
+            None => {
+                let caller = self
+                    .session
+                    .caller()
+                    .filter(|_| self.state() == ServerState::Operating);
+                let refusal = caller.map_or(Some(AskError::NotReady), |caller| {
+                    check_ask(caller, method, params.as_ref()).err()
+                });
+                (Lane::SHARED, AskedBy::Server(ask), refusal)
+            }
         };
-        let refusal = if in_flight.era == Era::Stateless {
-            Some(AskError::NotInThisEra)
-        } else if !may_ask(
-            &in_flight.caller.capabilities,
-            in_flight.caller.revision,
-            method,
-            params.as_ref(),
-        ) {
-            Some(AskError::NotDeclared(method))
-        } else {
-            None
-        };
-        if let Some(error) = refusal {
-            out.push(Output::Reply {
+        match refusal {
+            Some(error) => out.push(Output::Reply {
                 key,
                 ask,
                 outcome: Err(error),
-            });
-            return;
+            }),
+            None => self.send_question(now, Asked { lane, by }, method, params, out),
         }
-        let lane = in_flight.lane;
-        self.send_question(now, lane, key, AskedBy::Handler(ask), method, params, out);
     }
 
-    #[expect(clippy::too_many_arguments, reason = "one question, all its parts")]
-    fn send_question(
+    pub(super) fn send_question(
         &mut self,
         now: Instant,
-        lane: Lane,
-        key: ServeKey,
-        by: AskedBy,
+        asked: Asked,
         method: Method,
         params: Option<Payload>,
         out: &mut Vec<Output>,
     ) {
         // People are slow, and that is not the handler's fault.
-        if let Some(in_flight) = self.serving.get_mut(key) {
+        let call = asked.call();
+        if let Some(in_flight) = call.and_then(|key| self.serving.get_mut(key)) {
             in_flight.deadline = None;
         }
+        let lane = asked.lane;
         let limits = Timeouts::new(None, Some(self.config.ask_timeout));
-        let id = self
-            .asked
-            .insert(Allowance::new(now, limits), Asked { key, lane, by });
+        let id = self.asked.insert(Allowance::new(now, limits), asked);
         out.push(Output::send(
             lane,
             Request::new(RequestId::from(id), method, params),
@@ -189,7 +199,8 @@ impl ServerMachine {
         asked: Asked,
         out: &mut Vec<Output>,
     ) {
-        out.push(cancelled(asked.lane, id, "no answer in time"));
+        let taken_back = cancellation(id, Some("no answer in time"));
+        out.push(Output::send(asked.lane, taken_back));
         self.question_settled(now, asked, Err(AskError::TimedOut), out);
     }
 
@@ -201,22 +212,23 @@ impl ServerMachine {
         out: &mut Vec<Output>,
     ) {
         match asked.by {
-            AskedBy::Handler(ask) => {
-                self.restart_handler_clock(now, asked.key);
+            AskedBy::Server(ask) => out.push(Output::Reply {
+                key: None,
+                ask,
+                outcome,
+            }),
+            AskedBy::Handler(key, ask) => {
+                self.restart_handler_clock(now, key);
                 out.push(Output::Reply {
-                    key: asked.key,
+                    key: Some(key),
                     ask,
                     outcome,
                 });
             }
-            AskedBy::Result(name) => match outcome {
-                Ok(answer) => self.answer_gathered(now, asked.key, name, answer, out),
+            AskedBy::Result(key, name) => match outcome {
+                Ok(answer) => self.answer_gathered(now, key, name, answer, out),
                 Err(error) => {
-                    self.finish(
-                        asked.key,
-                        Err(ErrorObject::internal(error.to_string())),
-                        out,
-                    );
+                    self.finish(key, Err(ErrorObject::internal(error.to_string())), out);
                 }
             },
         }
@@ -227,160 +239,12 @@ impl ServerMachine {
         let deadline = self.handler_deadline(now);
         let ids = self.asked.ids();
         let mut open = ids.iter().filter_map(|id| self.asked.get(*id));
-        if open.any(|entry| entry.owner.key == key) {
+        if open.any(|entry| entry.owner.call() == Some(key)) {
             return;
         }
         if let Some(in_flight) = self.serving.get_mut(key) {
             in_flight.deadline = deadline;
         }
-    }
-
-    /// A handler needs input before it can go on.
-    pub(super) fn input_required(
-        &mut self,
-        now: Instant,
-        key: ServeKey,
-        result: &Payload,
-        out: &mut Vec<Output>,
-    ) {
-        let Some(in_flight) = self.serving.get(key) else {
-            return;
-        };
-        let wanted = match read_wanted(result, in_flight.method) {
-            Ok(wanted) => wanted,
-            Err(message) => {
-                // Our own handler broke the rules; the client must not see that as input wanted.
-                return self.finish(key, Err(ErrorObject::internal(message)), out);
-            }
-        };
-        let caller = &in_flight.caller;
-        let mut missing = ClientCapabilities::default();
-        for question in &wanted.questions {
-            let params = Some(&question.params);
-            if !may_ask(
-                &caller.capabilities,
-                caller.revision,
-                question.method,
-                params,
-            ) {
-                add_required(&mut missing, question.method, params);
-            }
-        }
-        if missing != ClientCapabilities::default() {
-            let error = match in_flight.era {
-                Era::Stateless => ErrorObject::missing_capabilities(missing),
-                Era::Handshake => ErrorObject::new(
-                    ErrorCode::INTERNAL_ERROR,
-                    "the client did not declare what this call must ask of it",
-                )
-                .with_data(&json!({ "requiredCapabilities": missing })),
-            };
-            return self.finish(key, Err(error), out);
-        }
-        let lane = in_flight.lane;
-        match in_flight.era {
-            Era::Stateless => {
-                let mut front = MemberText::default();
-                front.push("resultType", b"\"input_required\"");
-                let result = with_members(Some(result), &front, &MemberText::default());
-                let result = self.result_text.complete(&result.noted(), None);
-                self.finish(key, Ok(result), out);
-            }
-            Era::Handshake => self.gather(now, lane, key, wanted, out),
-        }
-    }
-
-    /// Asks a client of the handshake era what a client of the other would find in the result.
-    fn gather(
-        &mut self,
-        now: Instant,
-        lane: Lane,
-        key: ServeKey,
-        wanted: Wanted,
-        out: &mut Vec<Output>,
-    ) {
-        let Some(in_flight) = self.serving.get_mut(key) else {
-            return;
-        };
-        in_flight.work = Work::Client(Box::new(Gathering {
-            open: wanted.questions.len(),
-            answers: BTreeMap::new(),
-            state: wanted.state,
-        }));
-        if wanted.questions.is_empty() {
-            return self.serve_again(now, key, out);
-        }
-        for question in wanted.questions {
-            let by = AskedBy::Result(question.name);
-            let params = Some(question.params);
-            self.send_question(now, lane, key, by, question.method, params, out);
-        }
-    }
-
-    fn answer_gathered(
-        &mut self,
-        now: Instant,
-        key: ServeKey,
-        name: Box<[u8]>,
-        answer: Payload,
-        out: &mut Vec<Output>,
-    ) {
-        let Some(Work::Client(gathering)) = self
-            .serving
-            .get_mut(key)
-            .map(|in_flight| &mut in_flight.work)
-        else {
-            return;
-        };
-        gathering.answers.insert(name, answer);
-        gathering.open = gathering.open.saturating_sub(1);
-        if gathering.open == 0 {
-            self.serve_again(now, key, out);
-        }
-    }
-
-    /// All answers are there: the handler starts again, with them in its parameters.
-    fn serve_again(&mut self, now: Instant, key: ServeKey, out: &mut Vec<Output>) {
-        let deadline = self.handler_deadline(now);
-        let Some(in_flight) = self.serving.get_mut(key) else {
-            return;
-        };
-        let Work::Client(gathering) = std::mem::replace(&mut in_flight.work, Work::Handler) else {
-            return;
-        };
-        in_flight.deadline = deadline;
-        // What the client itself put there is not what it was asked for.
-        let mut front = MemberText::default();
-        front.omit("inputResponses");
-        front.omit("requestState");
-        if !gathering.answers.is_empty() {
-            let mut text = vec![b'{'];
-            for (name, answer) in &gathering.answers {
-                if text.len() > 1 {
-                    text.push(b',');
-                }
-                text.push(b'"');
-                text.extend_from_slice(name);
-                text.extend_from_slice(b"\":");
-                text.extend_from_slice(answer.text());
-            }
-            text.push(b'}');
-            front.push("inputResponses", &text);
-        }
-        if let Some(state) = &gathering.state {
-            front.push("requestState", state.text());
-        }
-        let params = in_flight.params.clone().map(Payload::from_valid);
-        let params = with_members(params.as_ref(), &front, &MemberText::default());
-        let method = in_flight.method.unwrap_or(Method::ToolsCall);
-        out.push(Output::Serve(Serve {
-            key,
-            method: method.into(),
-            params: Some(params),
-            caller: std::sync::Arc::clone(&in_flight.caller),
-            log_level: in_flight.log_level,
-            wants_progress: in_flight.progress_token.is_some(),
-        }));
     }
 
     /// The call is over: what it still asks is taken back.
@@ -390,120 +254,46 @@ impl ServerMachine {
         }
         for id in self.asked.ids() {
             let lane = match self.asked.get(id) {
-                Some(entry) if entry.owner.key == key => entry.owner.lane,
+                Some(entry) if entry.owner.call() == Some(key) => entry.owner.lane,
                 _ => continue,
             };
             self.asked.remove(id);
-            out.push(cancelled(lane, id, "the call is over"));
+            let taken_back = cancellation(id, Some("the call is over"));
+            out.push(Output::send(lane, taken_back));
         }
     }
-}
 
-struct Wanted {
-    questions: Vec<Question>,
-    state: Option<Payload>,
-}
-
-struct Question {
-    name: Box<[u8]>,
-    method: Method,
-    params: Payload,
-}
-
-/// Reads what a handler wants, and holds it to the rules.
-fn read_wanted(result: &Payload, method: Option<Method>) -> Result<Wanted, String> {
-    if !method.is_some_and(|method| method.rule().may_ask) {
-        return Err("this method may not ask for input".to_owned());
-    }
-    let state = result.part("requestState");
-    let mut questions = Vec::new();
-    if let Some(requests) = result.part("inputRequests") {
-        for (name, text) in Members::of(requests.text()) {
-            let mut asked = None;
-            let mut params = Payload::empty();
-            for (member, value) in Members::of(text) {
-                if names(member, "method") {
-                    asked = value
-                        .strip_prefix(b"\"")
-                        .and_then(|rest| rest.strip_suffix(b"\""))
-                        .and_then(unescape)
-                        .and_then(|name| Method::from_name(&name));
-                } else if names(member, "params") {
-                    params = requests.part_of(value);
-                }
-            }
-            let method = asked
-                .filter(|m| {
-                    matches!(
-                        m.rule().needs,
-                        Need::Elicitation | Need::Sampling | Need::Roots
-                    )
-                })
-                .ok_or("an input request must be elicitation, sampling or roots")?;
-            questions.push(Question {
-                name: name.into(),
-                method,
-                params,
-            });
-        }
-    }
-    if questions.is_empty() && state.is_none() {
-        return Err("input_required needs inputRequests or requestState".to_owned());
-    }
-    Ok(Wanted { questions, state })
-}
-
-/// Did the client declare that it can be asked this?
-fn may_ask(
-    capabilities: &ClientCapabilities,
-    revision: Revision,
-    method: Method,
-    params: Option<&Payload>,
-) -> bool {
-    let has = |name| params.is_some_and(|params| params.member(name).is_some());
-    let mode = params.and_then(|params| params.string_member("mode"));
-    method.exists_in(revision)
-        && match method {
-            Method::RootsList => capabilities.accepts_roots(),
-            Method::SamplingCreateMessage => {
-                capabilities.accepts_sampling()
-                    && (capabilities.accepts_sampling_tools()
-                        || !(has("tools") || has("toolChoice")))
-            }
-            Method::ElicitationCreate => match mode.as_deref() {
-                Some("url") => capabilities.accepts_url(),
-                _ => capabilities.accepts_form(),
-            },
-            _ => false,
-        }
-}
-
-/// Adds the capability that a question needs, in the form in which clients declare it.
-fn add_required(missing: &mut ClientCapabilities, method: Method, params: Option<&Payload>) {
-    let has = |name| params.is_some_and(|params| params.member(name).is_some());
-    let mode = params.and_then(|params| params.string_member("mode"));
-    match method {
-        Method::RootsList => {
-            missing.roots.get_or_insert_default();
-        }
-        Method::SamplingCreateMessage => {
-            let sampling = missing.sampling.get_or_insert_default();
-            if has("tools") || has("toolChoice") {
-                sampling.tools.get_or_insert_default();
-            }
-        }
-        _ => {
-            let elicitation = missing.elicitation.get_or_insert_default();
-            if mode.as_deref() == Some("url") {
-                elicitation.url.get_or_insert_default();
-            } else {
-                elicitation.form.get_or_insert_default();
+    /// The connection is over: who asked for no call hears that no answer will come.
+    ///
+    /// A handler hears it by the end of its call.
+    pub(super) fn drop_questions(&mut self, out: &mut Vec<Output>) {
+        for (_, asked) in self.asked.drain() {
+            if let AskedBy::Server(ask) = asked.by {
+                out.push(Output::Reply {
+                    key: None,
+                    ask,
+                    outcome: Err(AskError::Closed),
+                });
             }
         }
     }
 }
 
-fn cancelled(lane: Lane, id: i64, reason: &str) -> Output {
-    let params = Payload::encode(&json!({ "requestId": id, "reason": reason })).ok();
-    Output::send(lane, Notification::new(Method::Cancelled, params))
+fn check_ask(caller: &Caller, method: Method, params: Option<&Payload>) -> Result<(), AskError> {
+    if caller.revision.era() == Era::Stateless {
+        Err(AskError::NotInThisEra)
+    } else if may_ask(caller, method, params) {
+        Ok(())
+    } else {
+        Err(AskError::NotDeclared(method))
+    }
+}
+
+/// May this client be asked this, at its revision and with what it declared?
+pub(super) fn may_ask(caller: &Caller, method: Method, params: Option<&Payload>) -> bool {
+    let sender = method.sender(caller.revision.era());
+    method.exists_in(caller.revision)
+        && !method.is_notification()
+        && (sender.is_server() || sender == Sender::InsideResult)
+        && declared::check_client(&caller.capabilities, method, params).is_ok()
 }

@@ -35,6 +35,10 @@ pub struct ServerConfig {
     pub default_scope: CacheScope,
     /// Requests that may be in flight together.
     pub max_calls: usize,
+    /// Resources that one client of the handshake era may subscribe to.
+    pub max_subscriptions: usize,
+    /// How often a handler may ask a client of the handshake era for input in one call.
+    pub max_rounds: u32,
     /// How long a handler may take, if there is a limit.
     pub handler_timeout: Option<Duration>,
     /// How long the client may take to answer a question.
@@ -54,6 +58,8 @@ impl ServerConfig {
             default_ttl: Duration::ZERO,
             default_scope: CacheScope::Private,
             max_calls: 256,
+            max_subscriptions: 1_000,
+            max_rounds: 10,
             handler_timeout: None,
             ask_timeout: Duration::from_secs(600),
         }
@@ -82,13 +88,13 @@ pub enum Input {
         /// The answer.
         answer: Answer,
     },
-    /// A handler asks its client something, in the handshake era.
+    /// The client is asked something, in the handshake era.
     Ask {
-        /// For which call.
-        key: ServeKey,
-        /// What the handler knows the question by.
+        /// For which call, if for one. The question goes when its call goes.
+        key: Option<ServeKey>,
+        /// What whoever asks knows the question by.
         ask: AskKey,
-        /// Elicitation, sampling or roots.
+        /// Elicitation, sampling, roots, a task that the client runs for us, or `ping`.
         method: Method,
         /// With what.
         params: Option<Payload>,
@@ -111,6 +117,15 @@ pub enum Input {
     },
     /// Something changed that clients may have subscribed to.
     Changed(Change),
+    /// The client is told something that has no input of its own: that an elicitation by url
+    /// is complete, how a task of 2025-11-25 stands, or what an extension has to say.
+    /// What the client's revision does not have, or nobody declared, is not sent.
+    Notify {
+        /// The call that it belongs to, if any. In the stateless era there is no other way.
+        key: Option<ServeKey>,
+        /// What.
+        notification: Notification,
+    },
     /// The stream of a POST is gone. HTTP only.
     LaneClosed {
         /// Which.
@@ -154,7 +169,7 @@ pub enum Change {
         /// Which.
         uri: String,
     },
-    /// A task, with the parameters of the notification.
+    /// A task of the extension, with the parameters of the notification.
     Task {
         /// Which.
         id: String,
@@ -193,10 +208,10 @@ pub enum Output {
         /// Whose.
         key: ServeKey,
     },
-    /// The client has answered a handler's question.
+    /// The one outcome of an [`Input::Ask`], unless its call is stopped before.
     Reply {
-        /// The call.
-        key: ServeKey,
+        /// The call, if it belongs to one.
+        key: Option<ServeKey>,
         /// The question.
         ask: AskKey,
         /// The answer.

@@ -7,11 +7,12 @@ use std::time::Instant;
 
 use bytes::Bytes;
 
-use crate::jsonrpc::{ErrorObject, Request};
+use crate::jsonrpc::{ErrorCode, ErrorObject, Request};
+use crate::machine::declared;
 use crate::machine::server::input::{Caller, Output};
 use crate::machine::server::{InFlight, Serve, ServerMachine, Work};
 use crate::machine::{Lane, Wire};
-use crate::method::{Method, Need};
+use crate::method::Method;
 use crate::payload::Payload;
 use crate::revision::{self, Era, Revision, StepDown};
 use crate::types::{
@@ -117,6 +118,12 @@ impl ServerMachine {
             let outcome = self.set_log_level(request.params.as_ref(), out);
             return self.reply(lane, batch, request.id, outcome, out);
         }
+        if request.method == Method::ResourcesSubscribe
+            && self.session.resources.len() >= self.config.max_subscriptions
+        {
+            let error = ErrorObject::new(ErrorCode::BUSY, "too many resources are subscribed to");
+            return self.reply(lane, batch, request.id, Err(error), out);
+        }
         let wants_progress = progress_token.is_some();
         let log_level = self.session.log_level;
         let in_flight = InFlight {
@@ -130,6 +137,7 @@ impl ServerMachine {
             last_progress: None,
             log_level,
             deadline: self.handler_deadline(now),
+            rounds: 0,
             work: Work::Handler,
         };
         let key = self.serving.insert(request.id, in_flight);
@@ -228,12 +236,7 @@ impl ServerMachine {
 
     /// Did we declare what this method needs?
     pub(super) fn declares(&self, method: Method, revision: Revision) -> bool {
-        let capabilities = &self.config.capabilities;
-        match method.rule().needs {
-            // A server of the first revision had no way to say it, and may answer all the same.
-            Need::Completions => capabilities.has_completions(),
-            _ => crate::machine::client::declares(capabilities, method, revision),
-        }
+        declared::by_server(&self.config.capabilities, method, revision)
     }
 
     fn set_log_level(

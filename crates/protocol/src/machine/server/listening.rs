@@ -60,6 +60,7 @@ impl ServerMachine {
             last_progress: None,
             log_level: None,
             deadline: None,
+            rounds: 0,
             work: Work::Listening(Box::new(granted.clone())),
         };
         let id = request.id;
@@ -141,7 +142,7 @@ impl ServerMachine {
                 let resources = &self.session.resources;
                 resources.iter().any(|wanted| covers(wanted, uri))
             }
-            // Tasks of the extension; those of 2025-11-25 are told by whoever keeps them.
+            // Tasks of the extension; those of 2025-11-25 are told by `Input::Notify`.
             Change::Task { .. } => false,
         }
     }

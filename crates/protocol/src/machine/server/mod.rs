@@ -2,18 +2,21 @@
 //!
 //! A peer of the handshake era goes through the states of `legacy`; requests
 //! of the stateless era are admitted one by one by `modern`, beside it.
-//! `answering` brings answers back, `asking` brings questions to the client,
-//! `listening` keeps subscriptions, `batch` gathers the answers of one frame.
+//! `answering` brings answers back, `asking` brings questions to the client, `gathering`
+//! those that a handler answers with, `listening` keeps subscriptions, `telling`
+//! sends notifications that have no input of their own, `batch` gathers the answers of one frame.
 //!
 //! Specification: basic/lifecycle, basic/versioning, basic/patterns.
 
 mod answering;
 mod asking;
 mod batch;
+mod gathering;
 mod input;
 mod legacy;
 mod listening;
 mod modern;
+mod telling;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -73,6 +76,8 @@ struct InFlight {
     last_progress: Option<f64>,
     log_level: Option<LoggingLevel>,
     deadline: Option<Instant>,
+    /// How often its handler was started again with input.
+    rounds: u32,
     work: Work,
 }
 
@@ -82,7 +87,7 @@ enum Work {
     /// A handler.
     Handler,
     /// The client, which was asked for input before the handler can go on.
-    Client(Box<asking::Gathering>),
+    Client(Box<gathering::Gathering>),
     /// Nobody: it is a subscription that stays open.
     Listening(Box<SubscriptionFilter>),
 }
@@ -163,6 +168,7 @@ impl ServerMachine {
             Input::Progress { key, params } => self.progress(key, &params, out),
             Input::Log { key, level, params } => self.log(key, level, params, out),
             Input::Changed(change) => self.changed(&change, out),
+            Input::Notify { key, notification } => self.notify(key, notification, out),
             Input::LaneClosed { lane } => self.handle_lane_closed(lane, out),
             Input::Tick => self.tick(now, out),
             Input::PeerClosed => self.shut_down(out),
@@ -379,7 +385,7 @@ impl ServerMachine {
 
     /// The client is gone: nothing more can be said.
     fn shut_down(&mut self, out: &mut Vec<Output>) {
-        self.asked.drain();
+        self.drop_questions(out);
         self.batches = Batches::default();
         for key in self.serving.keys() {
             self.stop(key, out);

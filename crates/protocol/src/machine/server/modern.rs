@@ -148,6 +148,7 @@ impl ServerMachine {
             last_progress: None,
             log_level,
             deadline: self.handler_deadline(now),
+            rounds: 0,
             work: Work::Handler,
         };
         let key = self.serving.insert(request.id, in_flight);
