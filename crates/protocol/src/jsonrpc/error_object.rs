@@ -4,7 +4,9 @@
 
 use std::fmt;
 
-use serde::Serialize;
+use bytes::Bytes;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
+use serde_json::value::RawValue;
 
 use super::ExtraMembers;
 use crate::payload::Payload;
@@ -95,6 +97,24 @@ impl fmt::Display for ErrorObject {
 }
 
 impl std::error::Error for ErrorObject {}
+
+impl Serialize for ErrorObject {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let text = String::from_utf8(super::write::error_text(self)).map_err(ser::Error::custom)?;
+        RawValue::from_string(text)
+            .map_err(ser::Error::custom)?
+            .serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for ErrorObject {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = Box::<RawValue>::deserialize(deserializer)?;
+        let text = Bytes::copy_from_slice(raw.get().as_bytes());
+        super::read::read_error(&text, 0..text.len())
+            .ok_or_else(|| de::Error::custom("an error needs an integer code and a message"))
+    }
+}
 
 /// The number of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -481,7 +481,7 @@ fn read_method(text: &[u8]) -> Option<MethodName> {
     unescape(inner).map(|name| MethodName::new(&name))
 }
 
-fn read_error(bytes: &Bytes, span: Range<usize>) -> Option<ErrorObject> {
+pub(super) fn read_error(bytes: &Bytes, span: Range<usize>) -> Option<ErrorObject> {
     let text = bytes.slice(span);
     let mut scanner = Scanner::new(&text, Limits::default().bounds());
     scanner.enter(b'{').ok()?;

@@ -99,7 +99,24 @@ fn write_error<'a>(
     error: &'a ErrorObject,
     out: &mut Vec<u8>,
 ) -> (Option<&'a Payload>, &'static [u8]) {
-    out.extend_from_slice(b",\"error\":{\"code\":");
+    out.extend_from_slice(b",\"error\":");
+    write_error_head(error, out);
+    (error.data.as_ref(), b"}}")
+}
+
+/// An error by itself.
+pub(super) fn error_text(error: &ErrorObject) -> Vec<u8> {
+    let mut out = Vec::new();
+    write_error_head(error, &mut out);
+    if let Some(data) = &error.data {
+        append_line(data, &mut out);
+    }
+    out.push(b'}');
+    out
+}
+
+fn write_error_head(error: &ErrorObject, out: &mut Vec<u8>) {
+    out.extend_from_slice(b"{\"code\":");
     out.extend_from_slice(itoa::Buffer::new().format(error.code.0).as_bytes());
     out.extend_from_slice(b",\"message\":");
     write_string(&error.message, out);
@@ -107,7 +124,6 @@ fn write_error<'a>(
     if error.data.is_some() {
         out.extend_from_slice(b",\"data\":");
     }
-    (error.data.as_ref(), b"}}")
 }
 
 fn write_extra(extra: &ExtraMembers, out: &mut Vec<u8>) {

@@ -1,9 +1,11 @@
 //! Every official example of 2026-07-28 is read, written and found the same.
 
+use bytes::Bytes;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use switchboard_protocol::RawJson;
+use switchboard_protocol::jsonrpc::{ErrorObject, Frame, Limits};
 use switchboard_protocol::types::*;
 
 use crate::official::{read_json, schema_folder};
@@ -130,12 +132,10 @@ fn rewrite(definition: &str, example: &Value) -> Result<Value, String> {
         "UnsupportedProtocolVersionError" => error::<UnsupportedProtocolVersionData>(example),
         "UntitledMultiSelectEnumSchema" => object::<UntitledMultiSelectEnumSchema>(example),
         "UntitledSingleSelectEnumSchema" => object::<UntitledSingleSelectEnumSchema>(example),
-        // Errors without data of their own: code and message are read in `jsonrpc`.
-        "HeaderMismatchError"
-        | "InternalError"
-        | "InvalidParamsError"
-        | "MethodNotFoundError"
-        | "ParseError" => Ok(example.clone()),
+        "HeaderMismatchError" => message(example),
+        "InternalError" | "InvalidParamsError" | "MethodNotFoundError" | "ParseError" => {
+            object::<ErrorObject>(example)
+        }
         _ => Err("no type is known for this folder".to_owned()),
     }
 }
@@ -184,7 +184,18 @@ fn error<D: Serialize + DeserializeOwned>(example: &Value) -> Result<Value, Stri
     if example.pointer("/error/data").is_none() {
         return Err("expected error.data".to_owned());
     }
-    member::<D>(example, "/error/data")
+    member::<D>(&message(example)?, "/error/data")
+}
+
+/// Reads a whole message, envelope and all.
+fn message(example: &Value) -> Result<Value, String> {
+    let bytes = Bytes::from(example.to_string());
+    match Frame::read(&bytes, &Limits::default()) {
+        Ok(Frame::Single(message)) => {
+            serde_json::from_slice(&message.to_bytes()).map_err(|e| e.to_string())
+        }
+        other => Err(format!("not one message: {other:?}")),
+    }
 }
 
 /// Reads the schema of a form by its fields too.

@@ -1,10 +1,13 @@
 //! Where the official schemas and examples are. They are not in the repository.
 
+use std::fs::OpenOptions;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// The folder with `<revision>.json` and `<revision>/examples`, if it exists.
 ///
-/// `$SWITCHBOARD_SPEC/schema`, else `../shared/spec/schema` beside the workspace.
+/// `$SWITCHBOARD_SPEC/schema`, else `../shared/spec/schema` beside the workspace. If it does
+/// not, the test that asks is noted as skipped.
 #[expect(
     clippy::print_stderr,
     reason = "a skipped test must say that it was skipped"
@@ -19,7 +22,19 @@ pub(crate) fn schema_folder() -> Option<PathBuf> {
     if folder.is_dir() {
         return Some(folder);
     }
-    eprintln!("skipped: official schemas not found (set SWITCHBOARD_SPEC)");
+    let reason = "official schemas not found (set SWITCHBOARD_SPEC)";
+    eprintln!("skipped: {reason}");
+    if let Some(file) = std::env::var_os("SWITCHBOARD_SKIPS") {
+        let thread = std::thread::current();
+        let test = thread.name().unwrap_or("a test");
+        let mut file = OpenOptions::new()
+            .append(true)
+            .create(true)
+            .open(file)
+            .expect("the file of skips can be written");
+        writeln!(file, "no-official-schemas: {test}: {reason}")
+            .expect("the file of skips can be written");
+    }
     None
 }
 

@@ -9,7 +9,9 @@ use std::time::Duration;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
-use switchboard_protocol::jsonrpc::RequestId;
+use switchboard_protocol::jsonrpc::{
+    ErrorCode, ErrorObject, Frame, Limits, Message, RequestId, Response,
+};
 use switchboard_protocol::method::Sender;
 use switchboard_protocol::types::meta_key as key;
 use switchboard_protocol::types::*;
@@ -70,7 +72,10 @@ impl Table {
     }
 
     fn row(&mut self, definition: impl Into<String>, value: &impl Serialize) {
-        let value = serde_json::to_value(value).expect("a sample has a JSON form");
+        let mut value = serde_json::to_value(value).expect("a sample has a JSON form");
+        if value.get("jsonrpc").is_some() {
+            value = written(&value);
+        }
         self.rows.push((definition.into(), value));
     }
 
@@ -856,6 +861,10 @@ fn utilities(t: &mut Table) {
     progress.message = t.from(V2025_03_26, "half".into());
     progress.meta = t.notification_meta();
     t.notification::<ProgressNotification>("ProgressNotification", &progress);
+    if t.since(V2025_11_25) {
+        let error = ErrorObject::new(ErrorCode(-1), "why").with_data(&json!(["more"]));
+        t.add("Error", &error);
+    }
     for level in LoggingLevel::ALL {
         t.add("LoggingLevel", &level);
     }
@@ -1093,6 +1102,20 @@ fn stateless(t: &mut Table) {
     ended.meta = Some(meta);
     t.result::<SubscriptionsListen>("SubscriptionsListenResult", &ended);
 
+    for (name, error) in [
+        ("ParseError", ErrorCode::PARSE_ERROR),
+        ("InvalidRequestError", ErrorCode::INVALID_REQUEST),
+        ("MethodNotFoundError", ErrorCode::METHOD_NOT_FOUND),
+        ("InvalidParamsError", ErrorCode::INVALID_PARAMS),
+        ("InternalError", ErrorCode::INTERNAL_ERROR),
+    ] {
+        let error = ErrorObject::new(error, "why").with_data(&json!({ "more": 1 }));
+        t.add(name, &error);
+    }
+    t.add(
+        "HeaderMismatchError",
+        &error_response(-32020, &json!({ "header": "Mcp-Name" })),
+    );
     let unsupported = UnsupportedProtocolVersionData::new(words(&["2026-07-28"]), "1900-01-01");
     t.add(
         "UnsupportedProtocolVersionError",
@@ -1201,7 +1224,20 @@ fn task_capability(requests: TaskRequestsCapability) -> TasksCapability {
 }
 
 fn error_response(code: i32, data: &impl Serialize) -> Value {
-    json!({"jsonrpc": "2.0", "id": 1, "error": {"code": code, "message": "no", "data": data}})
+    let error = ErrorObject::new(ErrorCode(code.into()), "no").with_data(data);
+    let message = Message::from(Response::new(RequestId::from(1), Err(error)));
+    serde_json::from_slice(&message.to_bytes()).expect("a message is JSON")
+}
+
+/// A message as we write it.
+fn written(message: &Value) -> Value {
+    let bytes = message.to_string().into();
+    match Frame::read(&bytes, &Limits::default()) {
+        Ok(Frame::Single(message)) => {
+            serde_json::from_slice(&message.to_bytes()).expect("a message is JSON")
+        }
+        other => panic!("not one message: {other:?}"),
+    }
 }
 
 /// What a value looks like on the wire, after it was read from there once more.

@@ -156,25 +156,6 @@ const BASES: &[&str] = &[
 
 /// Definitions without a sample, and why.
 const NOT_COVERED: &[(&str, &str)] = &[
-    ("Error", "the error object is a type of jsonrpc"),
-    ("ParseError", "an error object without data of its own"),
-    (
-        "InvalidRequestError",
-        "an error object without data of its own",
-    ),
-    (
-        "MethodNotFoundError",
-        "an error object without data of its own",
-    ),
-    (
-        "InvalidParamsError",
-        "an error object without data of its own",
-    ),
-    ("InternalError", "an error object without data of its own"),
-    (
-        "HeaderMismatchError",
-        "an error object without data of its own",
-    ),
     ("JSONValue", "any JSON"),
     ("JSONObject", "any object"),
     ("JSONArray", "any array"),
