@@ -98,6 +98,10 @@ impl ServerMachine {
         let Some(in_flight) = self.serving.get(key) else {
             return;
         };
+        if matches!(in_flight.work, Work::Client(_)) {
+            // The handler has ended: it asked for input and was dropped.
+            return;
+        }
         let refusal = if in_flight.era == Era::Stateless {
             Some(AskError::NotInThisEra)
         } else if !may_ask(
@@ -300,6 +304,8 @@ impl ServerMachine {
         wanted: Wanted,
         out: &mut Vec<Output>,
     ) {
+        // Nobody waits any more for what the handler asked before it ended.
+        self.withdraw_asks_of(key, out);
         let Some(in_flight) = self.serving.get_mut(key) else {
             return;
         };
