@@ -98,8 +98,8 @@ impl ServerMachine {
         let Some(in_flight) = self.serving.get(key) else {
             return;
         };
-        if matches!(in_flight.work, Work::Client(_)) {
-            // The handler has ended: it asked for input and was dropped.
+        if !matches!(in_flight.work, Work::Handler) {
+            // Its handler has ended: it asked for input and was dropped.
             return;
         }
         let refusal = if in_flight.era == Era::Stateless {
@@ -186,15 +186,16 @@ impl ServerMachine {
         true
     }
 
-    pub(super) fn ask_expired(
-        &mut self,
-        now: Instant,
-        id: i64,
-        asked: Asked,
-        out: &mut Vec<Output>,
-    ) {
-        out.push(cancelled(asked.lane, id, "no answer in time"));
-        self.question_settled(now, asked, Err(AskError::TimedOut), out);
+    /// Lets go of the questions that the client did not answer in time.
+    pub(super) fn expire_asks(&mut self, now: Instant, out: &mut Vec<Output>) {
+        let expired = self.asked.expire(now);
+        // All are taken back before any is settled: over HTTP the answer of a call ends its stream.
+        for (id, asked, _) in &expired {
+            out.push(cancelled(asked.lane, *id, "no answer in time"));
+        }
+        for (_, asked, _) in expired {
+            self.question_settled(now, asked, Err(AskError::TimedOut), out);
+        }
     }
 
     fn question_settled(
