@@ -74,6 +74,7 @@ pub(crate) fn run(setups: &Setups, seed: u64, trace: &mut Trace) {
     trace.note(|| format!("{:?} {:?}", config.mode, config.wire));
     let mut model = Model {
         wire: config.wire,
+        mode: config.mode,
         max_questions: config.max_questions,
         default_timeouts: config.call_timeouts,
         machine: ClientMachine::new(config),
@@ -87,6 +88,7 @@ pub(crate) fn run(setups: &Setups, seed: u64, trace: &mut Trace) {
         last_question: 0,
         dead_questions: Vec::new(),
         sent: Vec::new(),
+        unanswered: Vec::new(),
         last_id: 0,
         asked: Vec::new(),
         serial: 0,
@@ -97,6 +99,9 @@ pub(crate) fn run(setups: &Setups, seed: u64, trace: &mut Trace) {
         over: false,
         closed: false,
     };
+    if model.random.chance(85) {
+        model.open();
+    }
     let steps = 6 + model.random.below(18);
     for _ in 0..steps {
         model.step();
@@ -106,6 +111,7 @@ pub(crate) fn run(setups: &Setups, seed: u64, trace: &mut Trace) {
 
 struct Model<'a> {
     wire: Wire,
+    mode: Mode,
     max_questions: usize,
     default_timeouts: Timeouts,
     machine: ClientMachine,
@@ -123,6 +129,8 @@ struct Model<'a> {
     dead_questions: Vec<u64>,
     /// Requests that the machine sent, with their method.
     sent: Vec<(i64, String)>,
+    /// Those of them that the server has not answered as it should.
+    unanswered: Vec<(i64, String)>,
     last_id: i64,
     /// Requests of the server: the id, how often it asked and how often it was answered.
     asked: Vec<(String, usize, usize)>,
@@ -153,11 +161,10 @@ impl Model<'_> {
         }
         let opening = !self.opened && !self.over;
         match self.random.below(100) {
-            0..14 if !opening => self.call(),
-            0..4 => self.call(),
-            4..30 if opening => self.answer_newest(),
-            14..18 => self.listen(),
-            18..20 => {
+            0..40 if opening => self.answer_newest(),
+            0..18 => self.call(),
+            18..21 => self.listen(),
+            21 => {
                 let key = self.some_key();
                 let level = LoggingLevel::Warning;
                 self.begin(key, false, self.default_timeouts);
@@ -166,14 +173,16 @@ impl Model<'_> {
                     level,
                 });
             }
-            20..24 => {
+            22..24 => {
                 let key = CallKey(self.random.below(self.next_key as usize + 2) as u64);
                 let reason = self.random.chance(50).then(|| "no".to_owned());
                 self.handle(Input::Cancel { key, reason });
             }
-            24..54 => self.receive(),
-            54..62 => self.answer_newest(),
-            62..74 => self.host_answers(),
+            24..40 => self.receive(),
+            40..60 => self.answer_newest(),
+            60..74 if !self.questions.is_empty() => self.host_answers(),
+            60..74 if self.random.chance(60) => self.answer_newest(),
+            60..74 => self.host_answers(),
             74..82 => self.tick(),
             82..86 => {
                 let jump = Duration::from_millis(self.random.below(30_000) as u64);
@@ -208,6 +217,28 @@ impl Model<'_> {
             93 if self.random.chance(20) => self.handle(Input::Close),
             94 => self.handle(Input::Opened),
             _ => self.receive(),
+        }
+    }
+
+    /// Opens without trouble, in one era or the other.
+    fn open(&mut self) {
+        self.wants_open = false;
+        self.handle(Input::Opened);
+        let is_stateless = self.random.chance(65);
+        while !self.opened {
+            let Some((id, method)) = self.unanswered.pop() else {
+                return;
+            };
+            let body = match (method.as_str(), self.mode) {
+                ("server/discover", Mode::Auto) if !is_stateless => {
+                    r#""error":{"code":-32601,"message":"no"}"#.to_owned()
+                }
+                ("server/discover", _) => good_discovery(),
+                (_, Mode::Pinned(revision)) => good_greeting(revision.as_str()),
+                _ => good_greeting(self.random.pick(&Revision::ALL[..4]).as_str()),
+            };
+            let text = format!(r#"{{"jsonrpc":"2.0","id":{id},{body}}}"#);
+            self.receive_text(&id.to_string(), &text);
         }
     }
 
@@ -253,7 +284,7 @@ impl Model<'_> {
 
     fn call(&mut self) {
         let key = self.some_key();
-        let method = match self.random.below(16) {
+        let method = match self.random.below(24) {
             0 => Method::ToolsList,
             1 => Method::PromptsGet,
             2 => Method::ResourcesRead,
@@ -372,7 +403,7 @@ impl Model<'_> {
 
     /// The server answers the newest request in the way that it should.
     fn answer_newest(&mut self) {
-        let Some((id, method)) = self.sent.last().cloned() else {
+        let Some((id, method)) = self.unanswered.pop() else {
             return self.receive();
         };
         let id = if self.random.chance(5) {
@@ -388,9 +419,7 @@ impl Model<'_> {
         let error =
             |code: i64, data: &str| format!(r#""error":{{"code":{code},"message":"no"{data}}}"#);
         match (method, self.random.below(10)) {
-            ("server/discover", 0..5) => format!(
-                r#""result":{{"supportedVersions":["2025-06-18","2026-07-28"],"capabilities":{CAPABILITIES}}}"#
-            ),
+            ("server/discover", 0..5) => good_discovery(),
             ("server/discover", 5) => error(
                 -32022,
                 r#","data":{"supported":["2025-03-26"],"requested":"x"}"#,
@@ -405,19 +434,17 @@ impl Model<'_> {
                     3 | 4 => "2025-11-25",
                     _ => "2025-03-26",
                 };
-                format!(
-                    r#""result":{{"protocolVersion":"{revision}","capabilities":{CAPABILITIES},"serverInfo":{{"name":"s","version":"1"}}}}"#
-                )
+                good_greeting(revision)
             }
             ("initialize", 8) => error(
                 -32602,
                 r#","data":{"supported":["2026-07-28","2024-11-05"],"requested":"x"}"#,
             ),
-            (_, 0..3) => {
+            (_, 0..4) => {
                 self.serial += 1;
                 let serial = self.serial;
-                match self.random.below(7) {
-                    0 => r#""result":{"resultType":"input_required","requestState":"s"}"#.to_owned(),
+                match self.random.below(9) {
+                    0 | 7 | 8 => r#""result":{"resultType":"input_required","requestState":"s"}"#.to_owned(),
                     1 => format!(
                         r#""result":{{"resultType":"input_required","inputRequests":{{"a":{{"method":"elicitation/create","params":{{"message":"r{serial}"}}}},"b":{{"method":"roots/list"}}}},"requestState":"s"}}"#
                     ),
@@ -428,22 +455,24 @@ impl Model<'_> {
                     _ => r#""result":{"resultType":"input_required","inputRequests":{"a":{"method":"elicitation/create","params":{}}}}"#.to_owned(),
                 }
             }
-            (_, 3) => error(-32603, ""),
-            (_, 4) => r#""result":[]"#.to_owned(),
+            (_, 4) => error(-32603, ""),
+            (_, 5) => r#""result":[]"#.to_owned(),
             _ => r#""result":{"resultType":"complete"}"#.to_owned(),
         }
     }
 
     /// An id that may or may not be one of ours.
     fn some_id(&mut self) -> String {
-        let number = match self.random.below(12) {
+        let number = match self.random.below(16) {
             0 => self.last_id + 1,
             1 => 0,
             2 => -1,
             3 => return "null".to_owned(),
             4 => return "\"x\"".to_owned(),
             5 => i64::MAX,
-            _ => 1 + self.random.below(self.last_id.max(1) as usize) as i64,
+            6 => 1 + self.random.below(self.last_id.max(1) as usize) as i64,
+            // Of the newest some are surely waited for.
+            _ => self.last_id - self.random.below(3) as i64,
         };
         if self.random.chance(8) {
             format!("\"{number}\"")
@@ -695,6 +724,7 @@ impl Model<'_> {
                 assert_eq!(lane.0, id.cast_unsigned());
                 self.last_id = id;
                 self.sent.push((id, request.method.to_string()));
+                self.unanswered.push((id, request.method.to_string()));
             }
             Message::Response(response) => {
                 assert!(
@@ -737,6 +767,18 @@ impl Model<'_> {
             _ => None,
         }
     }
+}
+
+fn good_discovery() -> String {
+    format!(
+        r#""result":{{"supportedVersions":["2025-06-18","2026-07-28"],"capabilities":{CAPABILITIES}}}"#
+    )
+}
+
+fn good_greeting(revision: &str) -> String {
+    format!(
+        r#""result":{{"protocolVersion":"{revision}","capabilities":{CAPABILITIES},"serverInfo":{{"name":"s","version":"1"}}}}"#
+    )
 }
 
 const CAPABILITIES: &str = r#"{"tools":{"listChanged":true},"prompts":{},"resources":{"subscribe":true},"logging":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}"#;
