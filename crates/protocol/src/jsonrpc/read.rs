@@ -13,7 +13,7 @@ use super::{
     RequestId, Response,
 };
 use crate::method::Method;
-use crate::payload::Payload;
+use crate::payload::{Payload, string_of};
 use crate::scan::{Fault, Scanner, SeenNames, names, unescape};
 
 /// What one frame holds.
@@ -372,7 +372,7 @@ impl Envelope {
             return refuse(problem);
         }
         let version = self.version.take().and_then(|span| bytes.get(span));
-        if version != Some(VERSION) {
+        if version != Some(VERSION) && version.and_then(string_of).as_deref() != Some("2.0") {
             return refuse(Problem::WrongVersion);
         }
         if let Some(method) = self.method.take() {

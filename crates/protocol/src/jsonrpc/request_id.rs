@@ -129,7 +129,7 @@ impl PartialEq for RequestId {
             (Repr::Integer(a), Repr::Integer(b)) => a == b,
             (Repr::LongInteger(a), Repr::LongInteger(b)) => a == b,
             (Repr::Text(a), Repr::Text(b)) => {
-                a == b || (has_escape(a) || has_escape(b)) && unescape(a) == unescape(b)
+                a == b || (has_escape(a) || has_escape(b)) && means_the_same(a, b)
             }
             _ => false,
         }
@@ -145,11 +145,16 @@ impl Hash for RequestId {
             Repr::LongInteger(raw) => state.write(raw),
             Repr::Text(raw) if has_escape(raw) => match unescape(raw) {
                 Some(text) => state.write(text.as_bytes()),
-                None => state.write_u8(0),
+                None => state.write(raw),
             },
             Repr::Text(raw) => state.write(raw),
         }
     }
+}
+
+/// Strings without a meaning, those with a lone surrogate, are told apart by their text.
+fn means_the_same(a: &[u8], b: &[u8]) -> bool {
+    unescape(a).is_some_and(|a| unescape(b).is_some_and(|b| a == b))
 }
 
 fn has_escape(raw: &[u8]) -> bool {
@@ -240,6 +245,8 @@ mod tests {
         assert_ne!(id("1"), id(r#""1""#));
         assert_eq!(id(r#""A""#), id(r#""\u0041""#));
         assert_ne!(id(r#""A""#), id(r#""a""#));
+        assert_eq!(id(r#""\ud800""#), id(r#""\ud800""#));
+        assert_ne!(id(r#""\ud800""#), id(r#""\ud801""#));
         assert_eq!(RequestId::from("a\"b"), id(r#""a\"b""#).unwrap());
         assert_eq!(RequestId::from(7), id("7").unwrap());
     }

@@ -398,7 +398,11 @@ impl ClientMachine {
         asking.allowance.restart_idle(now);
         let allowance = asking.allowance;
         let retry = std::mem::take(&mut asking.retry);
-        self.send_round(key, allowance, Some(&retry), out);
+        match allowance.expired(now) {
+            // Its time was up before the server asked.
+            Some(expired) => self.finish(key, Err(CallError::TimedOut(expired)), out),
+            None => self.send_round(key, allowance, Some(&retry), out),
+        }
     }
 
     /// Sends the calls whose time to be sent again has come, unless they have none left.

@@ -377,6 +377,8 @@ impl ClientMachine {
 
     fn tick(&mut self, now: Instant, out: &mut Vec<Output>) {
         self.opening_tick(now, out);
+        // First, because clocks that stood still for a question go on after it.
+        self.expire_questions(now, out);
         for (id, owner, expired) in self.pending.expire(now) {
             match owner {
                 Owner::Call(key) => self.time_out(key, id, expired, out),
@@ -389,7 +391,6 @@ impl ClientMachine {
                 Owner::Probe | Owner::Greeting | Owner::Nobody => {}
             }
         }
-        self.expire_questions(now, out);
         self.send_retries(now, out);
     }
 

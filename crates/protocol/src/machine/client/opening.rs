@@ -90,8 +90,9 @@ impl ClientMachine {
         if self.state != ClientState::Created || !matches!(self.opening.stage, Stage::Waiting) {
             return;
         }
-        let limit = now + self.config.open_timeout;
-        self.opening.limit.get_or_insert(limit);
+        if self.opening.limit.is_none() {
+            self.opening.limit = now.checked_add(self.config.open_timeout);
+        }
         match self.config.mode {
             Mode::Auto if self.opening.restarted || self.opening.old_transport => {
                 self.greet(now, Revision::LATEST_HANDSHAKE, None, out);
@@ -114,7 +115,7 @@ impl ClientMachine {
         let patience = self.config.probe_timeout.min(self.config.open_timeout / 2);
         self.opening.stage = Stage::Probing {
             id,
-            until: falls_back.then(|| now + patience),
+            until: now.checked_add(patience).filter(|_| falls_back),
         };
     }
 

@@ -51,7 +51,8 @@ pub(super) struct Questions {
 struct Open {
     origin: Origin,
     method: MethodName,
-    deadline: Instant,
+    /// None if the host may take as long as it likes.
+    deadline: Option<Instant>,
 }
 
 /// Where the answer goes.
@@ -69,7 +70,7 @@ impl Questions {
     }
 
     pub(super) fn deadline(&self) -> Option<Instant> {
-        self.open.values().map(|open| open.deadline).min()
+        self.open.values().filter_map(|open| open.deadline).min()
     }
 
     fn insert(&mut self, open: Open) -> QuestionKey {
@@ -122,10 +123,6 @@ impl ClientMachine {
             out.push(Output::Ignored(Ignored::ServerRequest));
             return;
         }
-        if request.method == Method::Ping {
-            out.push(reply(request.id, Ok(Payload::empty())));
-            return;
-        }
         let repeated =
             self.questions.open.values().any(
                 |open| matches!(&open.origin, Origin::Request { id, .. } if *id == request.id),
@@ -133,6 +130,10 @@ impl ClientMachine {
         if repeated {
             // An error with this id would settle the first question, one without is no answer.
             out.push(Output::Ignored(Ignored::RepeatedRequest(request.id)));
+            return;
+        }
+        if request.method == Method::Ping {
+            out.push(reply(request.id, Ok(Payload::empty())));
             return;
         }
         let refusal = if let Err(error) = check_request(&request, revision, &self.config) {
@@ -226,7 +227,7 @@ impl ClientMachine {
         let key = self.questions.insert(Open {
             origin,
             method: method.clone(),
-            deadline: now + self.config.question_timeout,
+            deadline: now.checked_add(self.config.question_timeout),
         });
         out.push(Output::Asked(Question {
             key,
@@ -285,7 +286,7 @@ impl ClientMachine {
             .questions
             .open
             .iter()
-            .filter(|(_, open)| open.deadline <= now)
+            .filter(|(_, open)| open.deadline.is_some_and(|deadline| deadline <= now))
             .map(|(key, open)| (*key, open.method == Method::ElicitationCreate))
             .collect();
         due.sort_unstable();

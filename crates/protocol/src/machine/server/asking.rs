@@ -14,7 +14,7 @@ use crate::machine::allowance::{Allowance, Timeouts};
 use crate::machine::declared;
 use crate::machine::pending::cancellation;
 use crate::machine::server::input::{Caller, Output};
-use crate::machine::server::{ServeKey, ServerMachine, ServerState};
+use crate::machine::server::{ServeKey, ServerMachine, ServerState, Work};
 use crate::method::{Method, Sender};
 use crate::payload::Payload;
 use crate::revision::Era;
@@ -111,6 +111,10 @@ impl ServerMachine {
                     // Cancelled meanwhile.
                     return;
                 };
+                if !matches!(in_flight.work, Work::Handler) {
+                    // Its handler has ended: it asked for input and was dropped.
+                    return;
+                }
                 let refusal = check_ask(&in_flight.caller, method, params.as_ref()).err();
                 (in_flight.lane, AskedBy::Handler(key, ask), refusal)
             }
@@ -192,16 +196,17 @@ impl ServerMachine {
         true
     }
 
-    pub(super) fn ask_expired(
-        &mut self,
-        now: Instant,
-        id: i64,
-        asked: Asked,
-        out: &mut Vec<Output>,
-    ) {
-        let taken_back = cancellation(id, Some("no answer in time"));
-        out.push(Output::send(asked.lane, taken_back));
-        self.question_settled(now, asked, Err(AskError::TimedOut), out);
+    /// Lets go of the questions that the client did not answer in time.
+    pub(super) fn expire_asks(&mut self, now: Instant, out: &mut Vec<Output>) {
+        let expired = self.asked.expire(now);
+        // All are taken back before any is settled: over HTTP the answer of a call ends its stream.
+        for (id, asked, _) in &expired {
+            let taken_back = cancellation(*id, Some("no answer in time"));
+            out.push(Output::send(asked.lane, taken_back));
+        }
+        for (_, asked, _) in expired {
+            self.question_settled(now, asked, Err(AskError::TimedOut), out);
+        }
     }
 
     fn question_settled(

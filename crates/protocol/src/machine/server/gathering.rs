@@ -89,6 +89,8 @@ impl ServerMachine {
         wanted: Wanted,
         out: &mut Vec<Output>,
     ) {
+        // Nobody waits any more for what the handler asked before it ended.
+        self.withdraw_asks_of(key, out);
         let Some(in_flight) = self.serving.get_mut(key) else {
             return;
         };

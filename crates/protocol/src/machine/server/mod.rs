@@ -363,9 +363,7 @@ impl ServerMachine {
     }
 
     fn tick(&mut self, now: Instant, out: &mut Vec<Output>) {
-        for (id, asked, _) in self.asked.expire(now) {
-            self.ask_expired(now, id, asked, out);
-        }
+        self.expire_asks(now, out);
         let Some(limit) = self.config.handler_timeout else {
             return;
         };
