@@ -118,7 +118,7 @@ impl PartialEq for RequestId {
             (Repr::Integer(a), Repr::Integer(b)) => a == b,
             (Repr::LongInteger(a), Repr::LongInteger(b)) => a == b,
             (Repr::Text(a), Repr::Text(b)) => {
-                a == b || (has_escape(a) || has_escape(b)) && unescape(a) == unescape(b)
+                a == b || (has_escape(a) || has_escape(b)) && is_same_meaning(a, b)
             }
             _ => false,
         }
@@ -139,6 +139,11 @@ impl Hash for RequestId {
             Repr::Text(raw) => state.write(raw),
         }
     }
+}
+
+/// Text with a lone surrogate has no meaning, so only its own text equals it.
+fn is_same_meaning(a: &[u8], b: &[u8]) -> bool {
+    matches!((unescape(a), unescape(b)), (Some(a), Some(b)) if a == b)
 }
 
 fn has_escape(raw: &[u8]) -> bool {
@@ -229,6 +234,8 @@ mod tests {
         assert_ne!(id("1"), id(r#""1""#));
         assert_eq!(id(r#""A""#), id(r#""\u0041""#));
         assert_ne!(id(r#""A""#), id(r#""a""#));
+        assert_eq!(id(r#""\ud800""#), id(r#""\ud800""#));
+        assert_ne!(id(r#""\ud800""#), id(r#""\udbff""#));
         assert_eq!(RequestId::from("a\"b"), id(r#""a\"b""#).unwrap());
         assert_eq!(RequestId::from(7), id("7").unwrap());
     }
