@@ -515,8 +515,11 @@ pub(crate) fn unescape(raw: &[u8]) -> Option<Cow<'_, str>> {
 
 /// Does a raw name mean `wanted`?
 pub(crate) fn names(raw: &[u8], wanted: &str) -> bool {
-    raw == wanted.as_bytes()
-        || memchr::memchr(b'\\', raw).is_some() && unescape(raw).is_some_and(|name| name == wanted)
+    if memchr::memchr(b'\\', raw).is_none() {
+        raw == wanted.as_bytes()
+    } else {
+        unescape(raw).is_some_and(|name| name == wanted)
+    }
 }
 
 /// Sees whether a name comes twice. Small objects need no allocation.
@@ -733,6 +736,12 @@ mod tests {
         assert!(names(br"\u0069d", "id"));
         assert!(!names(b"ID", "id"));
         assert!(!names(br"\ud800", "id"));
+        assert!(names(br"a\nb", "a\nb"));
+        assert!(
+            !names(br"a\nb", r"a\nb"),
+            "the text of an escape is not its meaning"
+        );
+        assert!(names(br"a\\nb", r"a\nb"));
     }
 
     #[test]
