@@ -852,11 +852,19 @@ mod tests {
             panic!("not a response");
         };
         let result = response.outcome.unwrap();
-        assert_eq!(result.result_type(), Some("complete"));
+        assert_eq!(result.result_type().as_deref(), Some("complete"));
         assert_eq!(result.meta(), Some(&br#"{"a":1}"#[..]));
         assert!(result.is_one_line());
         let made = Payload::encode(&serde_json::json!({"resultType": "task"})).unwrap();
-        assert_eq!(made.result_type(), Some("task"));
+        assert_eq!(made.result_type().as_deref(), Some("task"));
         assert_eq!(made.meta(), None);
+    }
+
+    #[test]
+    fn a_result_type_means_what_its_escapes_mean() {
+        let text = r#"{"resultType":"input\u005frequired"}"#;
+        let limits = Limits::default();
+        let result = Payload::parse(Bytes::from_static(text.as_bytes()), &limits).unwrap();
+        assert_eq!(result.result_type().as_deref(), Some("input_required"));
     }
 }
