@@ -6,13 +6,19 @@
 //! in `tests/` and the soak from [`TARGETS`].
 
 mod event_stream;
+mod headers;
+mod jsonrpc;
 mod line;
 mod mutate;
+mod types;
 mod uri_template;
 
 pub use event_stream::event_stream;
+pub use headers::headers;
+pub use jsonrpc::jsonrpc;
 pub use line::line;
 pub use mutate::{Mutator, seeds};
+pub use types::types;
 pub use uri_template::uri_template;
 
 /// A target: takes any bytes and panics if something does not hold.
@@ -23,6 +29,9 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("line", line),
     ("event_stream", event_stream),
     ("uri_template", uri_template),
+    ("jsonrpc", jsonrpc),
+    ("headers", headers),
+    ("types", types),
 ];
 
 /// Takes two bytes off the front that choose a limit and how the rest is cut.

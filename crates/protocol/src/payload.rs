@@ -156,10 +156,8 @@ impl Payload {
     }
 
     /// What `resultType` says, if this is an object that has one and it is a string.
-    pub fn result_type(&self) -> Option<&str> {
-        let text = self.noted_span(|noted| &noted.result_type, RESULT_TYPE)?;
-        let inner = text.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
-        std::str::from_utf8(inner).ok()
+    pub fn result_type(&self) -> Option<std::borrow::Cow<'_, str>> {
+        string_of(self.noted_span(|noted| &noted.result_type, RESULT_TYPE)?)
     }
 
     /// What `name` says, if this is an object that has one and it is a string.

@@ -7,6 +7,7 @@
 //! Nothing here recurses, so no input can exhaust the stack.
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::ops::Range;
 
 /// Why text is not JSON that we accept.
@@ -142,6 +143,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Enters an object or array: one level of nesting is used up.
+    #[inline]
     pub(crate) fn enter(&mut self, open: u8) -> Result<(), Fault> {
         self.expect(open)?;
         self.depth = self.depth.checked_sub(1).ok_or(Fault::TooDeep)?;
@@ -521,8 +523,13 @@ pub(crate) fn unescape(raw: &[u8]) -> Option<Cow<'_, str>> {
 
 /// Does a raw name mean `wanted`?
 pub(crate) fn names(raw: &[u8], wanted: &str) -> bool {
-    raw == wanted.as_bytes()
-        || memchr::memchr(b'\\', raw).is_some() && unescape(raw).is_some_and(|name| name == wanted)
+    let is_escaped = || memchr::memchr(b'\\', raw).is_some();
+    match raw.len().cmp(&wanted.len()) {
+        // An escape is longer than what it means.
+        Ordering::Less => false,
+        Ordering::Equal => raw == wanted.as_bytes() && !is_escaped(),
+        Ordering::Greater => is_escaped() && unescape(raw).is_some_and(|name| name == wanted),
+    }
 }
 
 /// Sees whether a name comes twice. Small objects need no allocation.
@@ -748,6 +755,12 @@ mod tests {
         assert!(names(br"\u0069d", "id"));
         assert!(!names(b"ID", "id"));
         assert!(!names(br"\ud800", "id"));
+        assert!(names(br"a\nb", "a\nb"));
+        assert!(
+            !names(br"a\nb", r"a\nb"),
+            "the text of an escape is not its meaning"
+        );
+        assert!(names(br"a\\nb", r"a\nb"));
     }
 
     #[test]

@@ -150,8 +150,23 @@ fn origin(uri: &Uri) -> Option<(&str, String, u16)> {
         Some(scheme) if *scheme == Scheme::HTTPS => 443,
         _ => return None,
     };
-    let port = uri.port_u16().unwrap_or(standard);
-    Some((scheme.as_str(), uri.host()?.to_ascii_lowercase(), port))
+    let authority = uri.authority()?;
+    let host = authority.host();
+    let text = authority.as_str();
+    let place = text.rsplit_once('@').map_or(text, |(_, place)| place);
+    // `http` lets `[::1]x:80` and `host:99999` pass; whoever connects may read them otherwise.
+    let port = match place.strip_prefix(host)?.strip_prefix(':') {
+        None if place.len() > host.len() => return None,
+        None | Some("") => standard,
+        Some(port) => read_port(port)?,
+    };
+    (!host.is_empty()).then(|| (scheme.as_str(), host.to_ascii_lowercase(), port))
+}
+
+/// The port that digits say. A sign, which Rust would read, is none.
+pub(super) fn read_port(digits: &str) -> Option<u16> {
+    let is_plain = digits.bytes().all(|byte| byte.is_ascii_digit());
+    digits.parse().ok().filter(|_| is_plain)
 }
 
 #[cfg(test)]
@@ -196,6 +211,17 @@ mod tests {
         assert!(resolved("https://host/sse", "https://host:443/m").is_ok());
         assert!(resolved("http://host:80/sse", "http://host/m").is_ok());
         assert!(resolved("http://[::1]:80/sse", "http://[::1]/m").is_ok());
+        assert!(resolved("http://host/sse", "http://host:/m").is_ok());
+    }
+
+    #[test]
+    fn what_is_no_port_is_not_the_standard_one() {
+        assert!(resolved("http://host/sse", "http://host:99999/m").is_err());
+        assert!(resolved("http://[::1]/sse", "http://[::1]:99999/m").is_err());
+        assert!(resolved("http://[::1]/sse", "http://[::1]x:80/m").is_err());
+        assert!(resolved("http://[::1]/sse", "http://[::1]x/m").is_err());
+        assert!(resolved("http://host/sse", "http://host:+80/m").is_err());
+        assert!(resolved("http://host:99999/sse", "/m").is_err());
     }
 
     #[test]
@@ -255,6 +281,7 @@ mod tests {
             );
         }
         assert!(resolved("/no/host", "/m").is_err());
+        assert!(resolved("http://:80/no/host", "/m").is_err());
     }
 
     proptest! {

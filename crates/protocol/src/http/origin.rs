@@ -15,6 +15,7 @@ use http::uri::Authority;
 use http::{HeaderMap, Uri};
 
 use super::excerpt;
+use super::location::read_port;
 
 /// The hosts a server answers to, and the origins whose pages may call it.
 ///
@@ -221,15 +222,11 @@ impl Place {
     fn read(text: &str) -> Option<Self> {
         let authority: Authority = text.parse().ok()?;
         let host = authority.host();
-        let port = authority.port_u16();
         // The whole text must be host and port: no user, no port like `:` or `:99999`.
-        let said = text.strip_prefix(host)?;
-        if !said.is_empty() && said.strip_prefix(':')?.parse().ok() != port {
-            return None;
-        }
-        if !said.is_empty() && port.is_none() {
-            return None;
-        }
+        let port = match text.strip_prefix(host)? {
+            "" => None,
+            said => Some(read_port(said.strip_prefix(':')?)?),
+        };
         let name = match host
             .strip_prefix('[')
             .and_then(|host| host.strip_suffix(']'))
@@ -350,6 +347,7 @@ mod tests {
             "evil.com@localhost:8080",
             "localhost:",
             "localhost:99999",
+            "localhost:+8080",
             "localhost:8080:8080",
             "localhost.",
             "0.0.0.0:8080",

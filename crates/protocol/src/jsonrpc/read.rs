@@ -333,7 +333,7 @@ impl Envelope {
     }
 
     fn readable_id(&self, bytes: &Bytes) -> Option<RequestId> {
-        RequestId::from_json(&bytes.slice(self.id.clone()?)).ok()
+        RequestId::from_part(bytes, self.id.clone()?).ok()
     }
 
     fn take_message(&mut self, bytes: &Bytes) -> Result<Message, Malformed> {
@@ -349,18 +349,16 @@ impl Envelope {
             (None, true) => Shape::Response,
             _ => Shape::Unclear,
         };
-        let id = self
-            .id
-            .take()
-            .map(|span| RequestId::from_json(&bytes.slice(span)));
-        let readable = id.clone().and_then(Result::ok);
+        let read_id = |span: Range<usize>| RequestId::from_part(bytes, span);
+        let id_span = self.id.take();
         let refuse = |problem| {
             Err(Malformed {
                 problem,
-                id: readable.clone(),
+                id: id_span.clone().and_then(|span| read_id(span).ok()),
                 shape,
             })
         };
+        let id = id_span.clone().map(read_id);
         // One name in two spellings is one name.
         if !self.extra.is_empty() {
             let mut seen = SeenNames::default();
@@ -551,7 +549,7 @@ fn find_head(beginning: &Bytes) -> (Option<RequestId>, Shape) {
         };
         // A number at the very end may go on behind the cut.
         if matches!(known, Some(Known::Id)) && value.end < beginning.len() {
-            id = RequestId::from_json(&beginning.slice(value)).ok();
+            id = RequestId::from_part(beginning, value).ok();
         }
     }
     (id, shape)
@@ -855,11 +853,19 @@ mod tests {
             panic!("not a response");
         };
         let result = response.outcome.unwrap();
-        assert_eq!(result.result_type(), Some("complete"));
+        assert_eq!(result.result_type().as_deref(), Some("complete"));
         assert_eq!(result.meta(), Some(&br#"{"a":1}"#[..]));
         assert!(result.is_one_line());
         let made = Payload::encode(&serde_json::json!({"resultType": "task"})).unwrap();
-        assert_eq!(made.result_type(), Some("task"));
+        assert_eq!(made.result_type().as_deref(), Some("task"));
         assert_eq!(made.meta(), None);
+    }
+
+    #[test]
+    fn a_result_type_means_what_its_escapes_mean() {
+        let text = r#"{"resultType":"input\u005frequired"}"#;
+        let limits = Limits::default();
+        let result = Payload::parse(Bytes::from_static(text.as_bytes()), &limits).unwrap();
+        assert_eq!(result.result_type().as_deref(), Some("input_required"));
     }
 }

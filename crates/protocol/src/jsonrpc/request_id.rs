@@ -7,6 +7,7 @@
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::ops::Range;
 
 use bytes::Bytes;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -51,6 +52,14 @@ impl RequestId {
                     Repr::Integer,
                 )))
             }
+        }
+    }
+
+    /// Reads an id from a part of a frame, which it shares if it must.
+    pub(super) fn from_part(frame: &Bytes, part: Range<usize>) -> Result<Self, BadRequestId> {
+        match frame.get(part.clone()).and_then(short_integer) {
+            Some(number) => Ok(Self(Repr::Integer(number))),
+            None => Self::from_json(&frame.slice(part)),
         }
     }
 
@@ -102,8 +111,11 @@ fn short_integer(digits: &[u8]) -> Option<i64> {
     if matches!(unsigned, [b'0', _, ..] | []) || unsigned == b"0" && negative {
         return None;
     }
-    unsigned.iter().try_fold(0i64, |number, digit| {
-        let digit = i64::from(digit - b'0');
+    unsigned.iter().try_fold(0i64, |number, byte| {
+        let digit = i64::from(byte.wrapping_sub(b'0'));
+        if digit > 9 {
+            return None;
+        }
         let digit = if negative { -digit } else { digit };
         number.checked_mul(10)?.checked_add(digit)
     })

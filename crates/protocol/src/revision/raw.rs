@@ -107,7 +107,7 @@ pub fn step_down_result(
     to: Revision,
 ) -> Result<Payload, StepDownError> {
     check_method(method, to)?;
-    match result.result_type() {
+    match result.result_type().as_deref() {
         Some("input_required") => return rewrite::<InputRequiredResult>(result, to),
         Some("task") if to.era() == Era::Handshake => return Err(NotRepresentable::Task.into()),
         Some("task") => return rewrite::<Task>(result, to),

@@ -47,3 +47,15 @@ impl From<Map<String, Value>> for Extra {
         Self(members)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_read_and_written_is_read_as_the_same_number() {
+        let read: Extra = serde_json::from_str(r#"{"y":123456789.23456745689e-7}"#).unwrap();
+        let written = serde_json::to_string(&read).unwrap();
+        assert_eq!(serde_json::from_str::<Extra>(&written).unwrap(), read);
+    }
+}

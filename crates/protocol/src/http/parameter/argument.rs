@@ -64,7 +64,10 @@ impl Argument {
         match self {
             Self::String(text) => header == text,
             Self::Boolean(boolean) => header == if *boolean { "true" } else { "false" },
-            Self::Integer(expected) => integer(header) == Some(*expected),
+            // Within the sentinel there may be white space, which no number has.
+            Self::Integer(expected) => {
+                header.trim() == header && integer(header) == Some(*expected)
+            }
             Self::Absent | Self::Formless => false,
         }
     }

@@ -338,6 +338,8 @@ fn a_server_compares_each_header_with_its_argument() {
     assert!(call("integer", Some("42"), &["43"]).is_err());
     assert!(call("integer", Some("42"), &["+42"]).is_err());
     assert!(call("integer", Some("42"), &["0x2a"]).is_err());
+    // " 42", within the sentinel.
+    assert!(call("integer", Some("42"), &["=?base64?IDQy?="]).is_err());
     assert!(call("integer", Some("9007199254740993"), &["9007199254740993"]).is_err());
     assert!(call("boolean", Some("true"), &["True"]).is_err());
     assert!(call("string", Some("[1]"), &["[1]"]).is_err());

@@ -288,7 +288,7 @@ impl ClientMachine {
         if self.era() != Some(Era::Stateless) {
             return self.finish(key, Ok(result), out);
         }
-        let outcome = match result.result_type() {
+        let outcome = match result.result_type().as_deref() {
             Some("complete") => Ok(result),
             // Servers before this field left it out.
             None => match result.member("resultType") {

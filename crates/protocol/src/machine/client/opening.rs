@@ -180,7 +180,9 @@ impl ClientMachine {
     ) {
         match outcome {
             Ok(result) => match result.decode::<DiscoverResult>() {
-                Ok(discovered) if matches!(result.result_type(), None | Some("complete")) => {
+                Ok(discovered)
+                    if matches!(result.result_type().as_deref(), None | Some("complete")) =>
+                {
                     self.discovered(now, discovered, out);
                 }
                 // A server of the handshake era that answers anything with something.

@@ -46,6 +46,7 @@ impl ServerMachine {
             Answer::Result(result) => {
                 let result = result.noted();
                 let kind = result.result_type();
+                let kind = kind.as_deref();
                 if kind == Some("input_required") {
                     // Whichever way a handler says it, what it asks is held to the rules.
                     return self.input_required(now, key, &result, out);

@@ -266,6 +266,7 @@ impl ResultText {
     /// A result with what it lacks of this. It should be [noted](Payload::noted).
     pub(super) fn complete(&self, result: &Payload, method: Option<Method>) -> Payload {
         let kind = result.result_type();
+        let kind = kind.as_deref();
         // A result on the way to another is not to be kept.
         let is_complete = kind.is_none_or(|kind| kind == "complete");
         let is_cacheable = is_complete && method.is_some_and(|method| method.rule().cacheable);
