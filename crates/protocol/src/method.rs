@@ -141,6 +141,11 @@ impl Method {
         }
     }
 
+    /// Does the stateless era alone have it?
+    pub const fn is_stateless_only(self) -> bool {
+        matches!(self.rule().handshake, Sender::Nobody)
+    }
+
     /// Is it a notification?
     pub const fn is_notification(self) -> bool {
         matches!(self.rule().kind, Kind::Notification)

@@ -318,6 +318,7 @@ mod tests {
         check("data: a\rdata: b\r\ndata: c\n\n", &["-|a\nb\nc|-|-"]);
     }
 
+    // the forty: 26
     #[test]
     fn fields() {
         check(
@@ -346,6 +347,7 @@ mod tests {
         check("\n\u{feff}data: x\n\n", &[]);
     }
 
+    // the forty: 26
     #[test]
     fn an_event_without_data_is_delivered_for_its_id() {
         check("id: 1\ndata:\n\n", &["-||1|-"]);
