@@ -141,9 +141,12 @@ impl Method {
         }
     }
 
-    /// Does the stateless era alone have it?
-    pub const fn is_stateless_only(self) -> bool {
-        matches!(self.rule().handshake, Sender::Nobody)
+    /// Does the name alone show that a request is of the stateless era?
+    ///
+    /// Not that of `tasks/update`: a client of 2025-11-25 also has tasks, and is told
+    /// that there is no such method.
+    pub const fn implies_stateless(self) -> bool {
+        matches!(self, Self::ServerDiscover | Self::SubscriptionsListen)
     }
 
     /// Is it a notification?

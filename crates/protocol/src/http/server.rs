@@ -21,20 +21,19 @@
 //! Specification: 2025-11-25 basic/transports; 2026-07-28
 //! basic/transports/streamable-http; basic/versioning.
 
-use http::header::{CACHE_CONTROL, CONTENT_TYPE};
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use http::{HeaderMap, HeaderName};
 
 use super::mirror::{self, Mismatch};
-use super::negotiate::{Accepted, Format};
 use super::session::{SessionError, SessionId};
 use super::{excerpt, header};
-use crate::jsonrpc::{ErrorCode, Message};
 use crate::revision::{Era, Revision};
 
+mod answer;
 mod body;
 mod head;
 mod refusal;
 
+pub use answer::{Stage, answer_headers, begin_answer, status_for};
 pub use body::Body;
 pub use head::{Endpoint, Head, check_head};
 pub use refusal::Refusal;
@@ -83,7 +82,7 @@ impl Admission {
 /// |---|---|---|
 /// | 1 | is an array | of 2025-03-26, or refused |
 /// | 2 | has an envelope, or a part of one | stateless |
-/// | 3 | names a stateless version in the header only, or a method that no other era has | stateless, and the machine says what it lacks |
+/// | 3 | names a stateless version in the header only, or by its method | stateless, and the machine says what it lacks |
 /// | 4 | is `initialize` | an opening |
 /// | 5 | has a session id | of that session |
 /// | 6 | names an unknown version in the header | refused |
@@ -112,7 +111,7 @@ pub fn admit(
     if body.has_envelope() {
         return admit_stateless(endpoint, headers, body);
     }
-    let names_stateless = stateless_header(headers)?.is_some() || body.has_stateless_method();
+    let names_stateless = stateless_header(headers)?.is_some() || body.implies_stateless();
     if names_stateless && endpoint.serves(Era::Stateless) {
         return admit_without_envelope(headers, body);
     }
@@ -121,84 +120,6 @@ pub fn admit(
         return Ok(Admission::Opening);
     }
     admit_handshake(endpoint, headers, body)
-}
-
-/// When an error arose.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Stage {
-    /// The machine answered by itself: the answer came out as the message went in.
-    Admission,
-    /// As the answer of whoever the message was given to.
-    Answer,
-}
-
-/// The status of an answer that is this error.
-pub const fn status_for(error: ErrorCode, era: Era, stage: Stage) -> StatusCode {
-    match (era, stage, error) {
-        (Era::Stateless, _, ErrorCode::METHOD_NOT_FOUND) => StatusCode::NOT_FOUND,
-        // Before a handler has it, what is wrong with the parameters is the envelope.
-        (Era::Stateless, Stage::Admission, ErrorCode::INVALID_PARAMS)
-        | (
-            Era::Stateless,
-            _,
-            ErrorCode::PARSE_ERROR
-            | ErrorCode::INVALID_REQUEST
-            | ErrorCode::HEADER_MISMATCH
-            | ErrorCode::MISSING_CLIENT_CAPABILITY
-            | ErrorCode::UNSUPPORTED_VERSION,
-        )
-        | (
-            Era::Handshake,
-            Stage::Admission,
-            ErrorCode::PARSE_ERROR | ErrorCode::INVALID_REQUEST | ErrorCode::UNSUPPORTED_VERSION,
-        ) => StatusCode::BAD_REQUEST,
-        // Unstated for the stateless era; the handshake era answers a request so.
-        _ => StatusCode::OK,
-    }
-}
-
-/// How an answer begins: by the first message that is sent on the stream of its POST.
-///
-/// If that is the answer itself, it can be JSON, and an error still has its status; only if
-/// something comes before must it be an event stream. None where the client accepts no
-/// format that could carry the message: then the message is not sent.
-///
-/// A message that gets no answer has the status 202 and no body.
-pub fn begin_answer(
-    first: &Message,
-    era: Era,
-    stage: Stage,
-    accepted: Accepted,
-) -> Option<(StatusCode, Format)> {
-    let status = match first {
-        Message::Response(response) => match &response.outcome {
-            Ok(_) => StatusCode::OK,
-            Err(error) => status_for(error.code, era, stage),
-        },
-        Message::Request(_) | Message::Notification(_) => {
-            return Some((StatusCode::OK, accepted.choose(true)?));
-        }
-    };
-    if status == StatusCode::OK {
-        Some((status, accepted.choose(false)?))
-    } else {
-        // What a refusal looks like does not depend on what was hoped for.
-        Some((status, Format::Json))
-    }
-}
-
-/// The headers of an answer in this format.
-///
-/// An event stream must reach the client as it is written, so no proxy may hold
-/// it back or keep it.
-pub fn answer_headers(format: Format) -> HeaderMap {
-    let mut headers = HeaderMap::new();
-    headers.insert(CONTENT_TYPE, format.header_value());
-    if format == Format::EventStream {
-        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-        headers.insert(header::ACCEL_BUFFERING, HeaderValue::from_static("no"));
-    }
-    headers
 }
 
 /// Rule 2.

@@ -73,6 +73,7 @@ impl Server {
         Ok(match admission {
             Admission::Stateless => ServerMachine::stateless(config),
             Admission::Opening => ServerMachine::new(config),
+            // As if its handshake were long over.
             Admission::Session { id, .. } if id.as_str() == "s1" => {
                 ServerMachine::sessionless(config, self.agreed)
             }
@@ -88,7 +89,7 @@ impl Server {
                 "extensions":{"io.modelcontextprotocol/tasks":{}}}"#,
         );
         let info = Implementation::new("s", "1");
-        let mut config = ServerConfig::new(info, capabilities.unwrap());
+        let mut config = ServerConfig::new(info, capabilities.expect("valid capabilities"));
         config.revisions.clone_from(&self.endpoint.revisions);
         config.wire = Wire::Http;
         Arc::new(config)
@@ -175,7 +176,8 @@ impl Post {
             Some("break") => Err(ErrorObject::internal("broken")),
             Some("paint") => {
                 let schema = r#"{"type":"object","properties":{"colour":{"type":"string","x-mcp-header":"Colour"}}}"#;
-                let parameters = Parameters::read(&RawJson::parse(schema).unwrap()).unwrap();
+                let parameters = Parameters::read(&RawJson::parse(schema).expect("valid JSON"))
+                    .expect("valid annotations");
                 let arguments = params
                     .and_then(|params| params.part("arguments"))
                     .and_then(|part| part.decode().ok());
@@ -191,7 +193,8 @@ impl Post {
     fn send(&mut self, message: &Message, stage: Stage) {
         if self.reply.is_none() {
             let accepted = Accepted::read(&self.headers);
-            let (status, format) = begin_answer(message, self.era, stage, accepted).unwrap();
+            let (status, format) =
+                begin_answer(message, self.era, stage, accepted).expect("a format fits");
             self.begin(status, Some(format));
         }
         if let (Some(reply), Message::Response(response)) = (&mut self.reply, message) {
@@ -228,7 +231,7 @@ impl Reply {
 fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
     let mut headers = HeaderMap::new();
     for (name, value) in pairs {
-        headers.append(*name, HeaderValue::from_str(value).unwrap());
+        headers.append(*name, HeaderValue::from_str(value).expect("a header value"));
     }
     headers
 }

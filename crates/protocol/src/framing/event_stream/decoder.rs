@@ -318,7 +318,6 @@ mod tests {
         check("data: a\rdata: b\r\ndata: c\n\n", &["-|a\nb\nc|-|-"]);
     }
 
-    // the forty: 26
     #[test]
     fn fields() {
         check(
@@ -330,13 +329,19 @@ mod tests {
         check("data:  two spaces\n\n", &["-| two spaces|-|-"]);
         check("data : x\nDATA: y\n\n", &[]);
         check("unknown: x\nunknown\ndata: y\n\n", &["-|y|-|-"]);
+        check("id: a\0b\ndata: x\n\n", &["-|x|-|-"]);
+    }
+
+    // the forty: 26
+    #[test]
+    fn the_time_to_wait_is_digits_and_stays_with_its_event() {
         check("retry: 250\n\n", &["-||-|250"]);
         check("retry: 2s\nretry: -1\nretry:\nretry: 7 \n\n", &[]);
         check(
             "retry: 99999999999999999999999\n\n",
             &["-||-|18446744073709551615"],
         );
-        check("id: a\0b\ndata: x\n\n", &["-|x|-|-"]);
+        check("id: 1\nretry: 250\ndata:\n\n", &["-||1|250"]);
     }
 
     #[test]

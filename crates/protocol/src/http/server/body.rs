@@ -9,8 +9,7 @@ use std::borrow::Cow;
 
 use crate::envelope::Envelope;
 use crate::jsonrpc::{
-    Frame, Malformed, Message, MethodName, Notification, Problem, Request, RequestId,
-    Shape as MeantAs,
+    Frame, Malformed, Message, MethodName, Notification, Problem, Request, RequestId, Shape,
 };
 use crate::method::Method;
 use crate::payload::Payload;
@@ -58,7 +57,7 @@ impl<'a> Body<'a> {
         match self.content {
             Content::Request(request) => Some(&request.id),
             // The id of an answer is one of ours and names no request of the client's.
-            Content::Malformed(malformed) if malformed.shape != MeantAs::Response => {
+            Content::Malformed(malformed) if malformed.shape != Shape::Response => {
                 malformed.id.as_ref()
             }
             _ => None,
@@ -88,7 +87,7 @@ impl<'a> Body<'a> {
     pub(super) fn may_be_answer(&self) -> bool {
         match self.content {
             Content::Malformed(malformed) => {
-                malformed.shape == MeantAs::Response
+                malformed.shape == Shape::Response
                     || malformed.problem == Problem::NeitherResultNorError
             }
             _ => false,
@@ -100,10 +99,10 @@ impl<'a> Body<'a> {
         self.envelope.is_stateless()
     }
 
-    /// Is it a request that only the stateless era has?
-    pub(super) fn has_stateless_method(&self) -> bool {
+    /// Is it a request whose method alone shows the stateless era?
+    pub(super) fn implies_stateless(&self) -> bool {
         let known = self.method().and_then(MethodName::known);
-        self.is_request() && known.is_some_and(Method::is_stateless_only)
+        self.is_request() && known.is_some_and(Method::implies_stateless)
     }
 
     /// Has it all that the stateless era wants, so that the mirrors can be judged?

@@ -1,10 +1,11 @@
 use bytes::Bytes;
-use http::Method as Verb;
+use http::{HeaderValue, Method as Verb, StatusCode};
 use proptest::prelude::*;
 
 use super::*;
+use crate::http::negotiate::{Accepted, Format};
 use crate::http::origin::Foreign;
-use crate::jsonrpc::{Frame, Limits, Malformed};
+use crate::jsonrpc::{ErrorCode, Frame, Limits, Malformed};
 
 const VERSION: &str = "mcp-protocol-version";
 const SESSION: &str = "mcp-session-id";

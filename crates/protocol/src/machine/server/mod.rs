@@ -299,7 +299,7 @@ impl ServerMachine {
         match request.method.known() {
             // On a pipe it is a handshake whatever else it carries; over HTTP the envelope wins.
             Some(Method::Initialize) => self.config.wire == Wire::Http && has_envelope,
-            Some(method) if method.is_stateless_only() => true,
+            Some(method) if method.implies_stateless() => true,
             _ => has_envelope || !self.config.serves(Era::Handshake),
         }
     }
