@@ -58,6 +58,13 @@ impl<'a> Envelope<'a> {
         self.protocol_version.and_then(string_of)
     }
 
+    /// Does it say who calls, as only requests of the stateless era do?
+    ///
+    /// Half of it counts too: what it lacks is told. No handshake has these keys.
+    pub const fn is_stateless(&self) -> bool {
+        self.protocol_version.is_some() || self.client_capabilities.is_some()
+    }
+
     /// The text of the progress token, sharing that of the params, if it is a string or an integer.
     pub(crate) fn progress_token_of(&self, params: Option<&Payload>) -> Option<Bytes> {
         let token = params?.text().slice_ref(self.progress_token?);

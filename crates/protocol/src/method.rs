@@ -141,6 +141,14 @@ impl Method {
         }
     }
 
+    /// Does the name alone show that a request is of the stateless era?
+    ///
+    /// Not that of `tasks/update`: a client of 2025-11-25 also has tasks, and is told
+    /// that there is no such method.
+    pub const fn implies_stateless(self) -> bool {
+        matches!(self, Self::ServerDiscover | Self::SubscriptionsListen)
+    }
+
     /// Is it a notification?
     pub const fn is_notification(self) -> bool {
         matches!(self.rule().kind, Kind::Notification)

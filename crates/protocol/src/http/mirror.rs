@@ -319,6 +319,7 @@ mod tests {
         check("é", "=?base64?w6k=?=");
     }
 
+    // the forty: 30
     #[test]
     fn literals_that_look_encoded_are_encoded() {
         check(
@@ -330,6 +331,7 @@ mod tests {
         check("=?base64?=", "=?base64?PT9iYXNlNjQ/PQ==?=");
     }
 
+    // the forty: 30
     #[test]
     fn other_spellings_of_the_sentinel_are_literals() {
         check("=?BASE64?SGVsbG8=?=", "=?BASE64?SGVsbG8=?=");

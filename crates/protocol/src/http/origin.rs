@@ -335,6 +335,7 @@ mod tests {
         check("localhost:9999", "", true);
     }
 
+    // the forty: 33
     #[test]
     fn foreign_hosts_and_look_alikes_are_refused() {
         for host in [
@@ -377,6 +378,7 @@ mod tests {
         check("localhost", "https://localhost", true);
     }
 
+    // the forty: 33
     #[test]
     fn foreign_pages_and_look_alikes_are_refused() {
         for origin in [
@@ -404,6 +406,7 @@ mod tests {
         }
     }
 
+    // the forty: 33
     #[test]
     fn a_foreign_host_and_origin_that_agree_are_refused() {
         check("evil.example.com", "http://evil.example.com", false);

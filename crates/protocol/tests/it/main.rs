@@ -2,6 +2,8 @@
 
 mod examples;
 mod generate;
+mod http_driver;
+mod http_server;
 mod official;
 mod revisions_doc;
 mod round_trip;

@@ -329,13 +329,19 @@ mod tests {
         check("data:  two spaces\n\n", &["-| two spaces|-|-"]);
         check("data : x\nDATA: y\n\n", &[]);
         check("unknown: x\nunknown\ndata: y\n\n", &["-|y|-|-"]);
+        check("id: a\0b\ndata: x\n\n", &["-|x|-|-"]);
+    }
+
+    // the forty: 26
+    #[test]
+    fn the_time_to_wait_is_digits_and_stays_with_its_event() {
         check("retry: 250\n\n", &["-||-|250"]);
         check("retry: 2s\nretry: -1\nretry:\nretry: 7 \n\n", &[]);
         check(
             "retry: 99999999999999999999999\n\n",
             &["-||-|18446744073709551615"],
         );
-        check("id: a\0b\ndata: x\n\n", &["-|x|-|-"]);
+        check("id: 1\nretry: 250\ndata:\n\n", &["-||1|250"]);
     }
 
     #[test]
@@ -346,6 +352,7 @@ mod tests {
         check("\n\u{feff}data: x\n\n", &[]);
     }
 
+    // the forty: 26
     #[test]
     fn an_event_without_data_is_delivered_for_its_id() {
         check("id: 1\ndata:\n\n", &["-||1|-"]);

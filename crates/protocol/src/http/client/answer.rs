@@ -405,6 +405,7 @@ mod tests {
         ));
     }
 
+    // the forty: 28
     #[test]
     fn not_found_in_a_session_says_that_it_is_lost() {
         assert_eq!(

@@ -157,6 +157,7 @@ mod tests {
     const EITHER: (&str, &str) = ("Accept", "application/json, text/event-stream");
     const STREAM: (&str, &str) = ("Accept", "text/event-stream");
 
+    // the forty: 30
     #[test]
     fn a_stateless_call_carries_all_mirrors() {
         let parameters = vec![(
@@ -214,6 +215,7 @@ mod tests {
         check(&headers, &[named, ("MCP-Protocol-Version", "2025-11-25")]);
     }
 
+    // the forty: 26
     #[test]
     fn a_stream_is_opened_or_resumed_by_get() {
         let session = SessionId::new("s1").unwrap();

@@ -76,6 +76,7 @@ fn the_three_primitive_types_may_be_annotated() {
     }
 }
 
+// the forty: 31
 #[test]
 fn other_types_invalidate_the_tool() {
     for kind in [
@@ -129,6 +130,7 @@ fn names_are_unique_without_regard_to_case() {
     );
 }
 
+// the forty: 31
 #[test]
 fn nested_properties_are_reached() {
     let parameters = Parameters::read(&schema(
@@ -153,6 +155,7 @@ fn nested_properties_are_reached() {
     assert!(parameters.headers_for(None).unwrap().is_empty());
 }
 
+// the forty: 31
 #[test]
 fn an_annotation_anywhere_else_invalidates_the_tool() {
     const HERE: &str = r#"{"type":"string","x-mcp-header":"A"}"#;
@@ -264,6 +267,7 @@ fn a_schema_too_deep_or_too_large_is_refused() {
     );
 }
 
+// the forty: 32
 #[test]
 fn values_are_sent_by_their_type() {
     sends("string", r#""us-west1""#, Some("us-west1"));
@@ -318,6 +322,7 @@ fn the_table_of_the_conformance_suite_holds() {
     assert!(call("string", Some(r#""test-value""#), &[]).is_err());
 }
 
+// the forty: 32
 #[test]
 fn a_server_compares_each_header_with_its_argument() {
     assert!(call("string", Some(r#""a""#), &["a"]).is_ok());
@@ -346,6 +351,7 @@ fn a_server_compares_each_header_with_its_argument() {
     assert!(call("string", Some("[1]"), &[]).is_err());
 }
 
+// the forty: 32
 #[test]
 fn a_header_without_a_value_in_the_body_is_unexpected() {
     for body in [None, Some("null")] {

@@ -12,7 +12,6 @@ use super::{Refusal, known, version_header};
 use crate::http::negotiate::{Accepted, Format, check_content_type};
 use crate::http::session::{SessionError, SessionId};
 use crate::http::{header, mirror};
-use crate::method::{Kind, Method};
 use crate::revision::{Era, Revision};
 
 /// What one MCP endpoint offers.
@@ -27,8 +26,6 @@ pub struct Endpoint {
     pub offers_stream: bool,
     /// Whether DELETE ends a session in the handshake era.
     pub ends_sessions: bool,
-    /// Methods beyond the specification's, from extensions.
-    pub own_methods: Vec<String>,
 }
 
 impl Endpoint {
@@ -39,7 +36,6 @@ impl Endpoint {
             requires_session: true,
             offers_stream: true,
             ends_sessions: true,
-            own_methods: Vec::new(),
         }
     }
 
@@ -56,17 +52,6 @@ impl Endpoint {
             (true, false) => "GET, POST",
             (false, true) => "POST, DELETE",
             (false, false) => "POST",
-        }
-    }
-
-    pub(super) fn has_method(&self, name: &str, revision: Revision) -> bool {
-        match Method::from_name(name) {
-            Some(method) => {
-                method.exists_in(revision)
-                    && method.rule().kind == Kind::Request
-                    && method.sender(revision.era()).is_client()
-            }
-            None => self.own_methods.iter().any(|own| own == name),
         }
     }
 }

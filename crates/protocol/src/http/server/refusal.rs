@@ -11,8 +11,9 @@ use http::StatusCode;
 use crate::http::mirror::Mismatch;
 use crate::http::negotiate::WrongContent;
 use crate::http::origin::Foreign;
+use crate::http::server::{Body, Endpoint};
 use crate::http::session::SessionError;
-use crate::jsonrpc::{ErrorCode, ErrorObject};
+use crate::jsonrpc::{ErrorCode, ErrorObject, Malformed, Response};
 use crate::revision::Revision;
 
 /// Why a request may not come in. It is for the client to do better.
@@ -33,18 +34,17 @@ pub enum Refusal {
         /// What it should accept.
         wanted: &'static str,
     },
+    /// The body is not a message.
+    Malformed(Malformed),
     /// Several messages at once, outside the revision that has them.
     Batch {
         /// The revision, where it is known.
         revision: Option<Revision>,
     },
+    /// `initialize` among other messages, where it should have come first and alone.
+    BatchedInitialize,
     /// A response, in an era in which a client is asked nothing.
     Response,
-    /// A field of the envelope is missing or has the wrong type.
-    Envelope {
-        /// Its key in `params._meta`.
-        field: &'static str,
-    },
     /// A header does not repeat the body, or is missing, repeated or malformed.
     Header(Mismatch),
     /// The version is unknown or not served. The error's `data` holds `supported`
@@ -52,11 +52,6 @@ pub enum Refusal {
     Version {
         /// What was asked for; empty where nothing was.
         requested: String,
-    },
-    /// The method is unknown in this era.
-    Method {
-        /// The method.
-        method: String,
     },
     /// The session is missing, malformed or unknown.
     Session(SessionError),
@@ -70,23 +65,30 @@ impl Refusal {
             Self::Verb { .. } => StatusCode::METHOD_NOT_ALLOWED,
             Self::Content(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::NotAcceptable { .. } => StatusCode::NOT_ACCEPTABLE,
-            Self::Method { .. } => StatusCode::NOT_FOUND,
             Self::Session(error) => error.status(),
-            Self::Batch { .. }
+            Self::Malformed(_)
+            | Self::Batch { .. }
+            | Self::BatchedInitialize
             | Self::Response
-            | Self::Envelope { .. }
             | Self::Header(_)
             | Self::Version { .. } => StatusCode::BAD_REQUEST,
         }
     }
 
-    /// The JSON-RPC error of the body. `served` are the revisions of this endpoint.
-    ///
-    /// It carries the request's id where the body was read.
+    /// The answer to a body, with its id where it has one.
+    pub fn response(&self, endpoint: &Endpoint, body: &Body<'_>) -> Response {
+        let error = self.error(&endpoint.revisions);
+        match body.id() {
+            Some(id) => Response::new(id.clone(), Err(error)),
+            None => Response::without_id(error),
+        }
+    }
+
+    /// The JSON-RPC error of the answer. `served` are the revisions of this endpoint.
     pub fn error(&self, served: &[Revision]) -> ErrorObject {
         match self {
             Self::Version { requested } => ErrorObject::unsupported_version(served, requested),
-            Self::Method { method } => ErrorObject::method_not_found(method),
+            Self::Malformed(malformed) => malformed.error(),
             other => ErrorObject::new(other.code(), other.to_string()),
         }
     }
@@ -101,15 +103,15 @@ impl Refusal {
 
     const fn code(&self) -> ErrorCode {
         match self {
-            Self::Envelope { .. } => ErrorCode::INVALID_PARAMS,
             Self::Header(_) => ErrorCode::HEADER_MISMATCH,
             Self::Version { .. } => ErrorCode::UNSUPPORTED_VERSION,
-            Self::Method { .. } => ErrorCode::METHOD_NOT_FOUND,
             Self::Foreign(_)
             | Self::Verb { .. }
             | Self::Content(_)
             | Self::NotAcceptable { .. }
+            | Self::Malformed(_)
             | Self::Batch { .. }
+            | Self::BatchedInitialize
             | Self::Response
             | Self::Session(_) => ErrorCode::INVALID_REQUEST,
         }
@@ -125,6 +127,7 @@ impl fmt::Display for Refusal {
             Self::NotAcceptable { wanted } => {
                 write!(f, "header accept admits no answer, expected {wanted}")
             }
+            Self::Malformed(malformed) => malformed.fmt(f),
             Self::Batch {
                 revision: Some(revision),
             } => {
@@ -134,13 +137,8 @@ impl fmt::Display for Refusal {
                 )
             }
             Self::Batch { revision: None } => f.write_str("batch refused, expected one message"),
+            Self::BatchedInitialize => f.write_str("initialize must not be part of a batch"),
             Self::Response => f.write_str("response refused, expected a request or a notification"),
-            Self::Envelope { field } => {
-                write!(
-                    f,
-                    "params._meta[{field:?}] is missing or has the wrong type"
-                )
-            }
             Self::Header(reason) => reason.fmt(f),
             Self::Version { requested } if requested.is_empty() => {
                 f.write_str("unsupported protocol version, expected one of the supported")
@@ -149,7 +147,6 @@ impl fmt::Display for Refusal {
                 f,
                 "unsupported protocol version {requested:?}, expected one of the supported"
             ),
-            Self::Method { method } => write!(f, "method not found: {method:?}"),
             Self::Session(reason) => reason.fmt(f),
         }
     }

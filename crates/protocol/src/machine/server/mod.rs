@@ -57,6 +57,8 @@ pub struct ServerMachine {
     serving: Serving<InFlight>,
     asked: Pending<Asked>,
     batches: Batches,
+    /// Every request is of the stateless era, whatever it looks like.
+    is_stateless_only: bool,
     over: bool,
 }
 
@@ -103,6 +105,7 @@ impl ServerMachine {
             serving: Serving::new(),
             asked: Pending::new(),
             batches: Batches::default(),
+            is_stateless_only: false,
             over: false,
             config,
         }
@@ -113,6 +116,16 @@ impl ServerMachine {
     pub fn sessionless(config: impl Into<Arc<ServerConfig>>, revision: Revision) -> Self {
         let mut machine = Self::new(config);
         machine.session = Session::assumed(revision);
+        machine
+    }
+
+    /// A server for one request that stands alone, as Streamable HTTP posts them in the
+    /// stateless era: its headers have named the era, so what its envelope lacks is told.
+    ///
+    /// Each has its own, because ids of different clients have nothing to do with each other.
+    pub fn stateless(config: impl Into<Arc<ServerConfig>>) -> Self {
+        let mut machine = Self::new(config);
+        machine.is_stateless_only = true;
         machine
     }
 
@@ -279,13 +292,14 @@ impl ServerMachine {
 
     /// Which era does this request belong to? Each is served by its own form.
     fn is_stateless(&self, request: &Request, envelope: &Envelope<'_>) -> bool {
-        // Half an envelope is one too: what it lacks is told. No handshake has these keys.
-        let has_envelope =
-            envelope.protocol_version.is_some() || envelope.client_capabilities.is_some();
+        if self.is_stateless_only {
+            return true;
+        }
+        let has_envelope = envelope.is_stateless();
         match request.method.known() {
             // On a pipe it is a handshake whatever else it carries; over HTTP the envelope wins.
             Some(Method::Initialize) => self.config.wire == Wire::Http && has_envelope,
-            Some(Method::ServerDiscover | Method::SubscriptionsListen) => true,
+            Some(method) if method.implies_stateless() => true,
             _ => has_envelope || !self.config.serves(Era::Handshake),
         }
     }
