@@ -183,7 +183,8 @@ pub(crate) fn with_members(
 ///
 /// None of the names may stand in the object already.
 pub(crate) fn prepend(front: &[u8], object: &Payload) -> Payload {
-    let mut out = Vec::with_capacity(front.len() + object.text().len() + 2);
+    // One brace of the object is ours, and a comma comes in: exact, so that nothing moves later.
+    let mut out = Vec::with_capacity(front.len() + object.text().len() + 1);
     out.push(b'{');
     out.extend_from_slice(front);
     append_rest(&mut out, object.text());

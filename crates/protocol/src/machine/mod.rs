@@ -12,11 +12,11 @@
 mod allowance;
 pub mod client;
 mod declared;
-mod ids;
 mod pending;
 mod rounds;
 pub mod server;
 mod serving;
+mod table;
 
 /// Which stream of a connection a message travels on.
 ///

@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use crate::jsonrpc::{Notification, RequestId};
 use crate::machine::allowance::{Allowance, Expired};
-use crate::machine::ids::Table;
+use crate::machine::table::Table;
 use crate::method::Method;
 use crate::payload::Payload;
 use crate::types::CancelledNotificationParams;

@@ -8,7 +8,7 @@
 //! Specification: basic (requests), basic/patterns/cancellation.
 
 use crate::jsonrpc::RequestId;
-use crate::machine::ids::Table;
+use crate::machine::table::Table;
 
 /// What a call that we were given is known by.
 ///

@@ -12,4 +12,5 @@ mod schema;
 mod simulation;
 mod step_down;
 mod survival;
+mod the_forty;
 mod transcripts;

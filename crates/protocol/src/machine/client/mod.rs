@@ -18,8 +18,8 @@ use std::time::Instant;
 
 use crate::jsonrpc::{Frame, Malformed, Message, Notification, RequestId, Response, Shape};
 use crate::machine::Lane;
-use crate::machine::ids::Table;
 use crate::machine::pending::Pending;
+use crate::machine::table::Table;
 use crate::method::Method;
 use crate::payload::Payload;
 use crate::revision::Era;

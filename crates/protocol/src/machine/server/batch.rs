@@ -9,9 +9,9 @@ use std::time::Instant;
 
 use crate::jsonrpc::{ErrorObject, Malformed, Message, Response, Shape};
 use crate::machine::Lane;
-use crate::machine::ids::Table;
 use crate::machine::server::ServerMachine;
 use crate::machine::server::input::Output;
+use crate::machine::table::Table;
 
 /// The batches whose answers are not all there.
 #[derive(Debug, Default)]

@@ -1,0 +1,308 @@
+//! What is a message, and what is told about one that is not.
+
+use super::*;
+
+fn read(text: &str) -> Result<Frame, Malformed> {
+    Frame::read(&Bytes::copy_from_slice(text.as_bytes()), &Limits::default())
+}
+
+fn rewritten(text: &str) -> String {
+    match read(text) {
+        Ok(Frame::Single(message)) => String::from_utf8(message.to_bytes().to_vec()).unwrap(),
+        other => panic!("{text} gave {other:?}"),
+    }
+}
+
+fn refused(text: &str) -> (Problem, Option<String>, Shape, i64) {
+    let bad = read(text).unwrap_err();
+    let code = bad.error().code.0;
+    (
+        bad.problem,
+        bad.id.map(|id| id.to_string()),
+        bad.shape,
+        code,
+    )
+}
+
+#[test]
+fn a_message_is_written_as_it_was_read() {
+    for text in [
+        r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#,
+        r#"{"jsonrpc":"2.0","id":"x","method":"tools/call","params":{"name":"a","arguments":{"n":1.0}}}"#,
+        r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+        r#"{"jsonrpc":"2.0","method":"vendor/\u00e9","params":{}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"result":{"a":[1, 2 ,3]}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"result":null}"#,
+        r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no","data":{"x":1e400}}}"#,
+        r#"{"jsonrpc":"2.0","error":{"code":-32700,"message":"what"}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"x":{"y": [ ]},"method":"ping"}"#,
+    ] {
+        let again = rewritten(text);
+        assert_eq!(
+            serde_json::from_str::<serde_json::Value>(&again).map_err(|e| e.to_string()),
+            serde_json::from_str::<serde_json::Value>(text).map_err(|e| e.to_string()),
+        );
+        assert_eq!(rewritten(&again), again, "writing is stable");
+    }
+}
+
+#[test]
+fn unknown_members_survive_with_their_text() {
+    let text = r#"{"jsonrpc":"2.0","id":1,"x":{"y": [ ]},"result":{},"z":1.50}"#;
+    assert_eq!(
+        rewritten(text),
+        r#"{"jsonrpc":"2.0","id":1,"x":{"y": [ ]},"z":1.50,"result":{}}"#
+    );
+    let error = r#"{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"m","more":[1.0]}}"#;
+    assert_eq!(rewritten(error), error);
+}
+
+#[test]
+fn line_breaks_between_tokens_become_spaces() {
+    let text = "{\n\"jsonrpc\":\"2.0\",\r\n\"id\":1,\"result\":{\n \"a\":\"b\\n\"\r}}";
+    assert_eq!(
+        rewritten(text),
+        r#"{"jsonrpc":"2.0","id":1,"result":{  "a":"b\n" }}"#
+    );
+}
+
+#[test]
+fn broken_json_is_a_parse_error_with_the_id_if_it_came_first() {
+    let (problem, id, _, code) = refused(r#"{"jsonrpc":"2.0","id":5,"method":"#);
+    assert_eq!(problem, Problem::NotJson(Fault::Truncated));
+    assert_eq!((id.as_deref(), code), (Some("5"), -32700));
+    assert_eq!(refused("hello").3, -32700);
+    assert_eq!(refused("{} x").3, -32700);
+    assert_eq!(refused("").3, -32700);
+    assert_eq!(
+        refused(r#"[{"jsonrpc":"2.0","id":1,"method":"ping"},"#).3,
+        -32700
+    );
+}
+
+#[test]
+fn a_broken_notification_is_known_as_one() {
+    let shape = |text| refused(text).2;
+    assert_eq!(
+        shape(r#"{"jsonrpc":"2.0","method":"a","params":[1]}"#),
+        Shape::Notification
+    );
+    assert_eq!(
+        shape(r#"{"jsonrpc":"2.0","method":"a","params":1,"id":null}"#),
+        Shape::Request
+    );
+    assert_eq!(shape(r#"{"jsonrpc":"2.0","method":1}"#), Shape::Request);
+}
+
+#[test]
+fn a_broken_envelope_keeps_its_id() {
+    let cases = [
+        (
+            r#"{"id":1,"method":"ping"}"#,
+            Problem::WrongVersion,
+            Some("1"),
+            Shape::Request,
+        ),
+        (
+            r#"{"jsonrpc":2.0,"id":1,"method":"ping"}"#,
+            Problem::WrongVersion,
+            Some("1"),
+            Shape::Request,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#,
+            Problem::BadId,
+            None,
+            Shape::Request,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1.0,"method":"ping"}"#,
+            Problem::BadId,
+            None,
+            Shape::Request,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":true,"method":"ping"}"#,
+            Problem::BadId,
+            None,
+            Shape::Request,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":{},"method":"ping"}"#,
+            Problem::BadId,
+            None,
+            Shape::Request,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":[1],"method":"ping"}"#,
+            Problem::BadId,
+            None,
+            Shape::Request,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","method":7,"id":2}"#,
+            Problem::BadMethod,
+            Some("2"),
+            Shape::Request,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","method":"m","id":2,"params":[1]}"#,
+            Problem::BadParams,
+            Some("2"),
+            Shape::Request,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","method":"m","id":2,"params":"x"}"#,
+            Problem::BadParams,
+            Some("2"),
+            Shape::Request,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":3,"result":{},"error":{"code":1,"message":""}}"#,
+            Problem::ResultAndError,
+            Some("3"),
+            Shape::Response,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":3}"#,
+            Problem::NeitherResultNorError,
+            Some("3"),
+            Shape::Unclear,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":3,"method":"m","result":{}}"#,
+            Problem::MethodAndOutcome,
+            Some("3"),
+            Shape::Unclear,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","result":{}}"#,
+            Problem::ResultWithoutId,
+            None,
+            Shape::Response,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":null,"result":{}}"#,
+            Problem::BadId,
+            None,
+            Shape::Response,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":4,"error":"no"}"#,
+            Problem::BadError,
+            Some("4"),
+            Shape::Response,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":4,"error":{"code":1.5,"message":"m"}}"#,
+            Problem::BadError,
+            Some("4"),
+            Shape::Response,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":4,"error":{"code":1}}"#,
+            Problem::BadError,
+            Some("4"),
+            Shape::Response,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":5,"id":6,"method":"m"}"#,
+            Problem::RepeatedMember,
+            Some("5"),
+            Shape::Request,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":5,"\u0069d":6,"method":"m"}"#,
+            Problem::RepeatedMember,
+            Some("5"),
+            Shape::Request,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","params":{"a":1,"a":2},"method":"m","id":7}"#,
+            Problem::RepeatedMember,
+            Some("7"),
+            Shape::Request,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"m","x":1,"x":1}"#,
+            Problem::RepeatedMember,
+            Some("1"),
+            Shape::Request,
+        ),
+        ("7", Problem::NotAnObject, None, Shape::Unclear),
+        ("[]", Problem::EmptyBatch, None, Shape::Unclear),
+    ];
+    for (text, problem, id, shape) in cases {
+        let got = refused(text);
+        assert_eq!(
+            got,
+            (problem, id.map(str::to_owned), shape, -32600),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn member_names_are_exact() {
+    let text = r#"{"jsonrpc":"2.0","ID":1,"Method":"ping","id":2,"method":"ping"}"#;
+    let Ok(Frame::Single(Message::Request(request))) = read(text) else {
+        panic!("not a request");
+    };
+    assert_eq!(request.id, RequestId::from(2));
+    assert_eq!(request.extra.iter().count(), 2);
+}
+
+#[test]
+fn each_entry_of_a_batch_is_good_or_bad_on_its_own() {
+    let text =
+        r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}, 7, [], {"jsonrpc":"2.0","method":"m"}]"#;
+    let Ok(Frame::Batch(entries)) = read(text) else {
+        panic!("not a batch");
+    };
+    let good: Vec<bool> = entries.iter().map(Result::is_ok).collect();
+    assert_eq!(good, [true, false, false, true]);
+    assert_eq!(
+        entries[2].as_ref().unwrap_err().problem,
+        Problem::NestedBatch
+    );
+}
+
+#[test]
+fn an_id_is_found_in_the_beginning_of_a_message() {
+    let find =
+        |text: &str| find_id(&Bytes::copy_from_slice(text.as_bytes())).map(|id| id.to_string());
+    assert_eq!(
+        find(r#"{"jsonrpc":"2.0","id":12,"result":{"a":"aaa"#).as_deref(),
+        Some("12")
+    );
+    assert_eq!(
+        find(r#"{"result":{"id":3},"id":"x","#).as_deref(),
+        Some("\"x\"")
+    );
+    assert_eq!(find(r#"{"jsonrpc":"2.0","id":12"#), None);
+    assert_eq!(find(r#"{"jsonrpc":"2.0","result":{"id":12,"#), None);
+    assert_eq!(find("garbage"), None);
+}
+
+#[test]
+fn what_is_asked_often_is_noted_on_the_way() {
+    let text = r#"{"jsonrpc":"2.0","id":1,"result":{"content":[],"resultType":"complete","_meta":{"a":1}}}"#;
+    let Ok(Frame::Single(Message::Response(response))) = read(text) else {
+        panic!("not a response");
+    };
+    let result = response.outcome.unwrap();
+    assert_eq!(result.result_type().as_deref(), Some("complete"));
+    assert_eq!(result.meta(), Some(&br#"{"a":1}"#[..]));
+    assert!(result.is_one_line());
+    let made = Payload::encode(&serde_json::json!({"resultType": "task"})).unwrap();
+    assert_eq!(made.result_type().as_deref(), Some("task"));
+    assert_eq!(made.meta(), None);
+}
+
+#[test]
+fn a_result_type_means_what_its_escapes_mean() {
+    let text = r#"{"resultType":"input\u005frequired"}"#;
+    let limits = Limits::default();
+    let result = Payload::parse(Bytes::from_static(text.as_bytes()), &limits).unwrap();
+    assert_eq!(result.result_type().as_deref(), Some("input_required"));
+}
