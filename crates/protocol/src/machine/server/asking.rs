@@ -17,7 +17,7 @@ use crate::machine::server::input::{Caller, Output};
 use crate::machine::server::{ServeKey, ServerMachine, ServerState, Work};
 use crate::method::{Method, Sender};
 use crate::payload::Payload;
-use crate::revision::Era;
+use crate::revision::{Era, NotRepresentable, Revision, StepDownError, step_down_params};
 
 /// What whoever asks knows a question by. He picks it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -33,6 +33,8 @@ pub enum AskError {
     NotDeclared(Method),
     /// In this era a handler answers with [`Answer::InputRequired`](super::Answer::InputRequired).
     NotInThisEra,
+    /// The client's revision has no form for the question.
+    NotRepresentable(NotRepresentable),
     /// The client's answer is not one.
     Malformed(Problem),
     /// The client did not answer in time.
@@ -49,6 +51,7 @@ impl fmt::Display for AskError {
             Self::Refused(error) => write!(f, "the client refused: {error}"),
             Self::NotDeclared(method) => write!(f, "the client did not declare {method}"),
             Self::NotInThisEra => f.write_str("questions are part of the result in this era"),
+            Self::NotRepresentable(what) => write!(f, "the client is too old to be asked: {what}"),
             Self::Malformed(problem) => write!(f, "the client's answer is not one: {problem}"),
             Self::TimedOut => f.write_str("the client did not answer in time"),
             Self::NotReady => f.write_str("the client has not said that it is ready"),
@@ -105,7 +108,7 @@ impl ServerMachine {
         params: Option<Payload>,
         out: &mut Vec<Output>,
     ) {
-        let (lane, by, refusal) = match key {
+        let (lane, by, params) = match key {
             Some(key) => {
                 let Some(in_flight) = self.serving.get(key) else {
                     // Cancelled meanwhile.
@@ -115,27 +118,28 @@ impl ServerMachine {
                     // Its handler has ended: it asked for input and was dropped.
                     return;
                 }
-                let refusal = check_ask(&in_flight.caller, method, params.as_ref()).err();
-                (in_flight.lane, AskedBy::Handler(key, ask), refusal)
+                let params = check_ask(&in_flight.caller, method, params);
+                (in_flight.lane, AskedBy::Handler(key, ask), params)
             }
             None => {
                 let caller = self
                     .session
                     .caller()
                     .filter(|_| self.state() == ServerState::Operating);
-                let refusal = caller.map_or(Some(AskError::NotReady), |caller| {
-                    check_ask(caller, method, params.as_ref()).err()
-                });
-                (Lane::SHARED, AskedBy::Server(ask), refusal)
+                let params = match caller {
+                    Some(caller) => check_ask(caller, method, params),
+                    None => Err(AskError::NotReady),
+                };
+                (Lane::SHARED, AskedBy::Server(ask), params)
             }
         };
-        match refusal {
-            Some(error) => out.push(Output::Reply {
+        match params {
+            Ok(params) => self.send_question(now, Asked { lane, by }, method, params, out),
+            Err(error) => out.push(Output::Reply {
                 key,
                 ask,
                 outcome: Err(error),
             }),
-            None => self.send_question(now, Asked { lane, by }, method, params, out),
         }
     }
 
@@ -284,13 +288,34 @@ impl ServerMachine {
     }
 }
 
-fn check_ask(caller: &Caller, method: Method, params: Option<&Payload>) -> Result<(), AskError> {
+/// What to ask a client with, if it may be asked: its revision has a form for it.
+fn check_ask(
+    caller: &Caller,
+    method: Method,
+    params: Option<Payload>,
+) -> Result<Option<Payload>, AskError> {
     if caller.revision.era() == Era::Stateless {
-        Err(AskError::NotInThisEra)
-    } else if may_ask(caller, method, params) {
-        Ok(())
-    } else {
-        Err(AskError::NotDeclared(method))
+        return Err(AskError::NotInThisEra);
+    }
+    if !may_ask(caller, method, params.as_ref()) {
+        return Err(AskError::NotDeclared(method));
+    }
+    params
+        .map(|params| in_words_of(caller.revision, method, params))
+        .transpose()
+}
+
+/// The parameters of a question in the form of the client's revision.
+pub(super) fn in_words_of(
+    revision: Revision,
+    method: Method,
+    params: Payload,
+) -> Result<Payload, AskError> {
+    match step_down_params(method, &params, revision) {
+        Ok(params) => Ok(params),
+        Err(StepDownError::NotRepresentable(what)) => Err(AskError::NotRepresentable(what)),
+        // Not ours to judge: whoever asks wrote it, and the client will say so.
+        Err(StepDownError::Malformed(_)) => Ok(params),
     }
 }
 

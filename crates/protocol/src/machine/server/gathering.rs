@@ -16,12 +16,12 @@ use crate::jsonrpc::ErrorObject;
 use crate::machine::Lane;
 use crate::machine::declared;
 use crate::machine::rounds::{Gathered, Wanted};
-use crate::machine::server::asking::{Asked, may_ask};
+use crate::machine::server::asking::{AskError, Asked, in_words_of, may_ask};
 use crate::machine::server::input::{Output, Serve};
 use crate::machine::server::{ServeKey, ServerMachine, Work};
 use crate::method::Method;
 use crate::payload::Payload;
-use crate::revision::Era;
+use crate::revision::{Era, Revision};
 use crate::types::ClientCapabilities;
 
 /// The answers of a client of the handshake era, until all are there.
@@ -68,6 +68,7 @@ impl ServerMachine {
             return self.finish(key, Err(error), out);
         }
         let lane = in_flight.lane;
+        let revision = in_flight.caller.revision;
         match in_flight.era {
             Era::Stateless => {
                 let mut front = MemberText::default();
@@ -76,7 +77,12 @@ impl ServerMachine {
                 let result = self.result_text.complete(&result.noted(), None);
                 self.finish(key, Ok(result), out);
             }
-            Era::Handshake => self.gather(now, lane, key, wanted, out),
+            Era::Handshake => match in_their_words(wanted, revision) {
+                Ok(wanted) => self.gather(now, lane, key, wanted, out),
+                Err(error) => {
+                    self.finish(key, Err(ErrorObject::internal(error.to_string())), out);
+                }
+            },
         }
     }
 
@@ -163,6 +169,15 @@ impl ServerMachine {
             wants_progress: in_flight.progress_token.is_some(),
         }));
     }
+}
+
+/// The questions in the form of the client's revision.
+fn in_their_words(mut wanted: Wanted, revision: Revision) -> Result<Wanted, AskError> {
+    for question in &mut wanted.questions {
+        let params = std::mem::replace(&mut question.params, Payload::empty());
+        question.params = in_words_of(revision, question.method, params)?;
+    }
+    Ok(wanted)
 }
 
 /// Reads what a handler wants, and holds it to the rules.

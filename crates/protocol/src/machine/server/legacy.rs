@@ -10,7 +10,7 @@ use bytes::Bytes;
 use crate::jsonrpc::{ErrorCode, ErrorObject, Request};
 use crate::machine::declared;
 use crate::machine::server::input::{Caller, Output};
-use crate::machine::server::{InFlight, Serve, ServerMachine, Work};
+use crate::machine::server::{Admitted, ServerMachine};
 use crate::machine::{Lane, Wire};
 use crate::method::Method;
 use crate::payload::Payload;
@@ -124,31 +124,13 @@ impl ServerMachine {
             let error = ErrorObject::new(ErrorCode::BUSY, "too many resources are subscribed to");
             return self.reply(lane, batch, request.id, Err(error), out);
         }
-        let wants_progress = progress_token.is_some();
-        let log_level = self.session.log_level;
-        let in_flight = InFlight {
-            lane,
-            batch,
-            method: request.method.known(),
-            era: Era::Handshake,
-            caller: Arc::clone(&caller),
+        let admitted = Admitted {
             params: kept_params(&request),
-            progress_token,
-            last_progress: None,
-            log_level,
-            deadline: self.handler_deadline(now),
-            rounds: 0,
-            work: Work::Handler,
-        };
-        let key = self.serving.insert(request.id, in_flight);
-        out.push(Output::Serve(Serve {
-            key,
-            method: request.method,
-            params: request.params,
             caller,
-            log_level,
-            wants_progress,
-        }));
+            log_level: self.session.log_level,
+            progress_token,
+        };
+        self.serve(now, lane, batch, request, admitted, out);
     }
 
     fn initialize(

@@ -83,6 +83,15 @@ struct InFlight {
     work: Work,
 }
 
+/// What is known of a request that may be handled.
+#[derive(Debug)]
+struct Admitted {
+    caller: Arc<Caller>,
+    params: Option<Bytes>,
+    log_level: Option<LoggingLevel>,
+    progress_token: Option<Bytes>,
+}
+
 /// Who works on a request.
 #[derive(Debug)]
 enum Work {
@@ -302,6 +311,48 @@ impl ServerMachine {
             Some(method) if method.implies_stateless() => true,
             _ => has_envelope || !self.config.serves(Era::Handshake),
         }
+    }
+
+    /// Has a request handled.
+    fn serve(
+        &mut self,
+        now: Instant,
+        lane: Lane,
+        batch: Option<u64>,
+        request: Request,
+        admitted: Admitted,
+        out: &mut Vec<Output>,
+    ) {
+        let Admitted {
+            caller,
+            params,
+            log_level,
+            progress_token,
+        } = admitted;
+        let wants_progress = progress_token.is_some();
+        let in_flight = InFlight {
+            lane,
+            batch,
+            method: request.method.known(),
+            era: caller.revision.era(),
+            caller: Arc::clone(&caller),
+            params,
+            progress_token,
+            last_progress: None,
+            log_level,
+            deadline: self.handler_deadline(now),
+            rounds: 0,
+            work: Work::Handler,
+        };
+        let key = self.serving.insert(request.id, in_flight);
+        out.push(Output::Serve(Serve {
+            key,
+            method: request.method,
+            params: request.params,
+            caller,
+            log_level,
+            wants_progress,
+        }));
     }
 
     /// The id is in flight: the first call keeps it, the second is refused.

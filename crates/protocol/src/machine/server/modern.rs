@@ -5,28 +5,19 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use bytes::Bytes;
 use serde_json::json;
 
 use crate::envelope::{Envelope, MemberText, prepend, with_members};
 use crate::jsonrpc::{ErrorCode, ErrorObject, Request};
 use crate::machine::Lane;
 use crate::machine::server::input::{Caller, Output, ServerConfig};
-use crate::machine::server::{InFlight, Serve, ServerMachine, Work};
+use crate::machine::server::{Admitted, InFlight, ServerMachine};
 use crate::method::{Method, Need};
 use crate::payload::{Members, Payload};
 use crate::revision::{Era, Revision};
 use crate::scan::names;
 use crate::types::meta_key as key;
-use crate::types::{CacheScope, ClientCapabilities, DiscoverResult, LoggingLevel, TASKS_EXTENSION};
-
-/// What a request of the stateless era says about itself.
-#[derive(Debug)]
-pub(super) struct Admitted {
-    caller: Arc<Caller>,
-    log_level: Option<LoggingLevel>,
-    progress_token: Option<Bytes>,
-}
+use crate::types::{CacheScope, ClientCapabilities, DiscoverResult, TASKS_EXTENSION};
 
 /// A caller and the text that said who it is.
 ///
@@ -104,6 +95,7 @@ impl ServerMachine {
         self.check_stateless_method(request, &caller)?;
         Ok(Admitted {
             caller,
+            params: None,
             log_level,
             progress_token: envelope.progress_token_of(request.params.as_ref()),
         })
@@ -118,11 +110,7 @@ impl ServerMachine {
         admitted: Result<Admitted, ErrorObject>,
         out: &mut Vec<Output>,
     ) {
-        let Admitted {
-            caller,
-            log_level,
-            progress_token,
-        } = match admitted {
+        let admitted = match admitted {
             Ok(admitted) => admitted,
             Err(error) => return self.reply(lane, None, request.id, Err(error), out),
         };
@@ -132,34 +120,11 @@ impl ServerMachine {
                 return self.reply(lane, None, request.id, outcome, out);
             }
             Some(Method::SubscriptionsListen) => {
-                return self.listen(lane, request, caller, out);
+                return self.listen(lane, request, admitted.caller, out);
             }
             _ => {}
         }
-        let wants_progress = progress_token.is_some();
-        let in_flight = InFlight {
-            lane,
-            batch: None,
-            method: request.method.known(),
-            era: Era::Stateless,
-            caller: Arc::clone(&caller),
-            params: None,
-            progress_token,
-            last_progress: None,
-            log_level,
-            deadline: self.handler_deadline(now),
-            rounds: 0,
-            work: Work::Handler,
-        };
-        let key = self.serving.insert(request.id, in_flight);
-        out.push(Output::Serve(Serve {
-            key,
-            method: request.method,
-            params: request.params,
-            caller,
-            log_level,
-            wants_progress,
-        }));
+        self.serve(now, lane, None, request, admitted, out);
     }
 
     fn check_stateless_method(
