@@ -23,6 +23,7 @@ use switchboard_protocol::machine::Lane;
 use switchboard_protocol::machine::server::{
     Answer, Input, Output, Serve, ServerConfig, ServerMachine,
 };
+use switchboard_protocol::revision::step_down_result;
 use switchboard_protocol::types::{Implementation, ServerCapabilities, ToolsCapability};
 use switchboard_protocol::{Method, Payload};
 
@@ -84,12 +85,25 @@ fn drive(machine: &mut ServerMachine, input: Input, written: &mut Vec<u8>) {
                 }
                 Output::Serve(serve) => inputs.push_back(Input::Answered {
                     key: serve.key,
-                    answer: answer(&serve),
+                    answer: in_words_of(&serve, answer(&serve)),
                 }),
                 // Nothing here runs for long, so there is nothing to stop, and nobody to tell.
                 _ => {}
             }
         }
+    }
+}
+
+/// A result is written in the form of the caller's revision.
+fn in_words_of(serve: &Serve, answer: Answer) -> Answer {
+    match (serve.method.known(), answer) {
+        (Some(method), Answer::Result(result)) => {
+            match step_down_result(method, &result, serve.caller.revision) {
+                Ok(result) => Answer::Result(result),
+                Err(error) => Answer::Error(ErrorObject::internal(error.to_string())),
+            }
+        }
+        (_, answer) => answer,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Which revision of MCP two peers speak, and what each revision allows.
 //!
-//! The only place where revisions are compared. Everyone else asks a question
-//! (`revision.accepts_batches()`), so that each rule has one home.
+//! What differs between revisions is decided here, and in the method table. Everyone
+//! else asks a question (`revision.accepts_batches()`), so that each rule has one home.
 //!
 //! Specification: basic/lifecycle (handshake era), basic/versioning (stateless era).
 
