@@ -60,7 +60,15 @@ impl Payload {
 
     /// Takes text that this crate has written itself.
     pub(crate) fn from_own(text: Vec<u8>) -> Self {
-        Self::from_valid(text.into())
+        // Looked up now, because what we write may be sent to many.
+        let one_line = Some(has_no_line_break(&text));
+        Self {
+            text: text.into(),
+            noted: Noted {
+                one_line,
+                ..Noted::NOT_YET
+            },
+        }
     }
 
     /// Takes text that is known to be one JSON value.
@@ -124,7 +132,7 @@ impl Payload {
         } else {
             scanner.value()?.end
         };
-        noted.one_line = !scanner.broke_line;
+        noted.one_line = Some(!scanner.broke_line);
         scanner.broke_line |= broke_line;
         Ok(Self {
             text: frame.slice(start..end),
@@ -172,11 +180,9 @@ impl Payload {
 
     /// Does the text hold no line break, so that it can stand in a line as it is?
     pub fn is_one_line(&self) -> bool {
-        if self.noted.known {
-            self.noted.one_line
-        } else {
-            memchr::memchr2(b'\n', b'\r', &self.text).is_none()
-        }
+        self.noted
+            .one_line
+            .unwrap_or_else(|| has_no_line_break(&self.text))
     }
 
     /// The text of the member with this name.
@@ -267,11 +273,15 @@ impl PartialEq for Payload {
 
 impl Eq for Payload {}
 
+fn has_no_line_break(text: &[u8]) -> bool {
+    memchr::memchr2(b'\n', b'\r', text).is_none()
+}
+
 /// What was seen of a payload while its frame was read.
 #[derive(Clone)]
 struct Noted {
     known: bool,
-    one_line: bool,
+    one_line: Option<bool>,
     /// The name is known to have no escapes.
     plain_name: bool,
     meta: Span,
@@ -289,7 +299,7 @@ struct Span {
 impl Noted {
     const NOT_YET: Self = Self {
         known: false,
-        one_line: false,
+        one_line: None,
         plain_name: false,
         meta: Span::NONE,
         result_type: Span::NONE,

@@ -314,6 +314,7 @@ impl ServerMachine {
     }
 
     /// Has a request handled.
+    #[inline]
     fn serve(
         &mut self,
         now: Instant,

@@ -1,0 +1,90 @@
+//! Names of members: what they mean, and whether one comes twice.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+
+/// What a member's name means: escapes resolved, `None` when it holds a lone surrogate.
+pub(crate) fn unescape(raw: &[u8]) -> Option<Cow<'_, str>> {
+    if memchr::memchr(b'\\', raw).is_none() {
+        return std::str::from_utf8(raw).ok().map(Cow::Borrowed);
+    }
+    let mut quoted = Vec::with_capacity(raw.len() + 2);
+    quoted.push(b'"');
+    quoted.extend_from_slice(raw);
+    quoted.push(b'"');
+    serde_json::from_slice(&quoted).ok().map(Cow::Owned)
+}
+
+/// Does a raw name mean `wanted`?
+pub(crate) fn names(raw: &[u8], wanted: &str) -> bool {
+    let is_escaped = || memchr::memchr(b'\\', raw).is_some();
+    match raw.len().cmp(&wanted.len()) {
+        // An escape is longer than what it means.
+        Ordering::Less => false,
+        Ordering::Equal => raw == wanted.as_bytes() && !is_escaped(),
+        Ordering::Greater => is_escaped() && unescape(raw).is_some_and(|name| name == wanted),
+    }
+}
+
+/// Sees whether a name comes twice. Small objects need no allocation.
+#[derive(Debug, Default)]
+pub(crate) struct SeenNames {
+    first: [u64; 8],
+    count: usize,
+    more: std::collections::BTreeSet<u64>,
+}
+
+impl SeenNames {
+    #[inline]
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Notes a name that was seen elsewhere, if it was.
+    pub(crate) fn insert_if(&mut self, seen: bool, name: &str) {
+        if seen {
+            self.insert(name.as_bytes(), false);
+        }
+    }
+
+    /// Notes a name; `false` when it was there before.
+    ///
+    /// Names are told apart by a 64-bit hash: a sender can make two of his own
+    /// names collide, which gets his own message refused.
+    pub(crate) fn insert(&mut self, raw: &[u8], escaped: bool) -> bool {
+        let hash = if escaped {
+            unescape(raw).map_or_else(|| hash(raw), |name| hash(name.as_bytes()))
+        } else {
+            hash(raw)
+        };
+        let filled = self.count.min(self.first.len());
+        if self.first.iter().take(filled).any(|seen| *seen == hash) {
+            return false;
+        }
+        if let Some(slot) = self.first.get_mut(self.count) {
+            *slot = hash;
+        } else if !self.more.insert(hash) {
+            return false;
+        }
+        self.count += 1;
+        true
+    }
+}
+
+#[inline]
+pub(super) fn hash(bytes: &[u8]) -> u64 {
+    const MIX: u64 = 0xD6E8_FEB8_6659_FD93;
+    let mut state = (bytes.len() as u64).rotate_right(8) ^ 0x9E37_79B9_7F4A_7C15;
+    let mut rest = bytes;
+    while let Some((word, after)) = rest.split_first_chunk::<8>() {
+        state = (state ^ u64::from_le_bytes(*word)).wrapping_mul(MIX);
+        state ^= state >> 32;
+        rest = after;
+    }
+    // At most seven bytes are left: they fill a word beside the length.
+    let tail = rest
+        .iter()
+        .fold(0, |word, byte| word << 8 | u64::from(*byte));
+    state = (state ^ tail).wrapping_mul(MIX);
+    state ^ state >> 32
+}
