@@ -7,8 +7,6 @@
 
 use std::time::Instant;
 
-use serde_json::json;
-
 use crate::envelope::Envelope;
 use crate::jsonrpc::{Notification, Request, RequestId};
 use crate::machine::Lane;
@@ -19,7 +17,7 @@ use crate::machine::client::{ClientMachine, ClientState, Owner};
 use crate::method::Method;
 use crate::payload::Payload;
 use crate::revision::Era;
-use crate::types::SubscriptionFilter;
+use crate::types::{ResourceRequestParams, SubscriptionFilter, SubscriptionsListenRequestParams};
 
 /// A subscription of the handshake era.
 #[derive(Debug)]
@@ -41,7 +39,7 @@ impl ClientMachine {
         if self.era() == Some(Era::Handshake) {
             return self.subscribe(now, key, &filter, out);
         }
-        let params = Payload::encode(&json!({ "notifications": filter })).ok();
+        let params = Payload::encode(&SubscriptionsListenRequestParams::new(filter)).ok();
         let mut call = CallRequest::new(key, Method::SubscriptionsListen, params);
         call.progress = false;
         self.start_call(now, call, out);
@@ -166,7 +164,7 @@ impl ClientMachine {
         out: &mut Vec<Output>,
     ) {
         let id = self.pending.insert(allowance, owner);
-        let params = Payload::encode(&json!({ "uri": uri })).ok();
+        let params = Payload::encode(&ResourceRequestParams::new(uri)).ok();
         out.push(Output::send(
             Lane(id.cast_unsigned()),
             Request::new(RequestId::from(id), method, params),

@@ -23,7 +23,7 @@ use crate::machine::table::Table;
 use crate::method::Method;
 use crate::payload::Payload;
 use crate::revision::Era;
-use crate::types::LoggingLevel;
+use crate::types::{LoggingLevel, SetLevelRequestParams};
 
 pub use crate::machine::allowance::{Expired, Timeouts};
 pub use call::{CallError, CallKey, CallRequest};
@@ -344,7 +344,7 @@ impl ClientMachine {
             out.push(Output::Finished { key, outcome });
             return;
         }
-        let params = Payload::encode(&serde_json::json!({ "level": level })).ok();
+        let params = Payload::encode(&SetLevelRequestParams::new(level)).ok();
         let call = CallRequest::new(key, Method::LoggingSetLevel, params);
         self.start_call(now, call, out);
     }

@@ -8,8 +8,6 @@
 
 use std::time::Instant;
 
-use serde_json::json;
-
 use crate::jsonrpc::{ErrorCode, ErrorObject, MethodName, Request, RequestId, Response};
 use crate::machine::Lane;
 use crate::machine::client::call::{CallError, CallKey};
@@ -21,6 +19,7 @@ use crate::machine::table::Table;
 use crate::method::Method;
 use crate::payload::Payload;
 use crate::revision::Era;
+use crate::types::{ElicitAction, ElicitResult};
 
 /// What a question is known by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -297,7 +296,7 @@ impl ClientMachine {
             }
             out.push(Output::Withdrawn(key));
             let outcome = if is_elicitation {
-                Payload::encode(&json!({ "action": "cancel" }))
+                Payload::encode(&ElicitResult::new(ElicitAction::Cancel))
                     .map_err(|_| ErrorObject::internal("no answer"))
             } else {
                 Err(ErrorObject::new(

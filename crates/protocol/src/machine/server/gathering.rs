@@ -9,8 +9,6 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use serde_json::json;
-
 use crate::envelope::{MemberText, with_members};
 use crate::jsonrpc::ErrorObject;
 use crate::machine::Lane;
@@ -22,7 +20,7 @@ use crate::machine::server::{ServeKey, ServerMachine, Work};
 use crate::method::Method;
 use crate::payload::Payload;
 use crate::revision::{Era, Revision};
-use crate::types::ClientCapabilities;
+use crate::types::{ClientCapabilities, MissingRequiredClientCapabilityData};
 
 /// The answers of a client of the handshake era, until all are there.
 #[derive(Debug)]
@@ -63,7 +61,7 @@ impl ServerMachine {
                 Era::Handshake => ErrorObject::internal(
                     "the client did not declare what this call must ask of it",
                 )
-                .with_data(&json!({ "requiredCapabilities": missing })),
+                .with_data(&MissingRequiredClientCapabilityData::new(missing)),
             };
             return self.finish(key, Err(error), out);
         }

@@ -5,8 +5,6 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use serde_json::json;
-
 use crate::envelope::{MemberText, with_members};
 use crate::jsonrpc::{ErrorObject, Notification, Request, RequestId};
 use crate::machine::Lane;
@@ -15,8 +13,11 @@ use crate::machine::server::{InFlight, ServeKey, ServerMachine, ServerState, Wor
 use crate::method::Method;
 use crate::payload::Payload;
 use crate::revision::Era;
-use crate::types::SubscriptionFilter;
 use crate::types::meta_key as key;
+use crate::types::{
+    ResourceUpdatedNotificationParams, SubscriptionFilter,
+    SubscriptionsAcknowledgedNotificationParams,
+};
 
 impl ServerMachine {
     /// A client of the stateless era opens a stream of changes.
@@ -66,7 +67,10 @@ impl ServerMachine {
         let id = request.id;
         let key = self.serving.insert(id.clone(), in_flight);
         // The first message of the stream says what is honoured.
-        let params = Payload::encode(&json!({ "notifications": granted })).ok();
+        let params = Payload::encode(&SubscriptionsAcknowledgedNotificationParams::new(
+            granted.clone(),
+        ))
+        .ok();
         out.push(tagged(
             lane,
             &id,
@@ -109,7 +113,7 @@ impl ServerMachine {
             Change::Resources => (Method::ResourceListChanged, None),
             Change::Resource { uri } => (
                 Method::ResourceUpdated,
-                Payload::encode(&json!({ "uri": uri })).ok(),
+                Payload::encode(&ResourceUpdatedNotificationParams::new(uri)).ok(),
             ),
             Change::Task { params, .. } => (Method::TaskChanged, Some(params.clone())),
         };
