@@ -160,6 +160,9 @@ fn by_function(program: &Path, size: u64, scratch: &Path) -> Result<BTreeMap<Str
             let (_, place) = rest.split_once(')')?;
             let place = place.split(" [").next()?.trim();
             let function = place.rsplit_once("???:").map_or(place, |(_, name)| name);
+            if function == "PROGRAM TOTALS" {
+                return None;
+            }
             Some((function.to_owned(), number(cost)?))
         })
         .collect())
