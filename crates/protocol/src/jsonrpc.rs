@@ -19,7 +19,7 @@ use bytes::Bytes;
 
 pub use error_object::{ErrorCode, ErrorObject};
 pub use limits::Limits;
-pub use read::{Frame, Malformed, Problem, Shape, find_id};
+pub use read::{Frame, Malformed, Problem, Shape};
 pub use request_id::{BadRequestId, RequestId};
 
 use crate::method::Method;

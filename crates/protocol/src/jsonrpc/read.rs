@@ -515,15 +515,10 @@ pub(super) fn read_error(bytes: &Bytes, span: Range<usize>) -> Option<ErrorObjec
     })
 }
 
-/// Looks for the id of a message of which only the beginning is there.
-///
-/// For a frame that was cut off because it is too large: whoever waits for it
-/// can be told. Only the envelope's own `id` counts.
-pub fn find_id(beginning: &Bytes) -> Option<RequestId> {
-    find_head(beginning).0
-}
-
 /// The id and the shape of a message, as far as its beginning tells them.
+///
+/// For a frame that was cut off because it is too large: whoever waits for it can be told.
+/// Only the envelope's own `id` counts.
 fn find_head(beginning: &Bytes) -> (Option<RequestId>, Shape) {
     let mut id = None;
     let mut shape = Shape::Unclear;

@@ -269,8 +269,12 @@ fn each_entry_of_a_batch_is_good_or_bad_on_its_own() {
 
 #[test]
 fn an_id_is_found_in_the_beginning_of_a_message() {
-    let find =
-        |text: &str| find_id(&Bytes::copy_from_slice(text.as_bytes())).map(|id| id.to_string());
+    let find = |text: &str| {
+        let beginning = Bytes::copy_from_slice(text.as_bytes());
+        Malformed::too_large(&beginning, 8)
+            .id
+            .map(|id| id.to_string())
+    };
     assert_eq!(
         find(r#"{"jsonrpc":"2.0","id":12,"result":{"a":"aaa"#).as_deref(),
         Some("12")
