@@ -1,0 +1,1 @@
+//! Write a server of the Model Context Protocol.

@@ -1,0 +1,10 @@
+//! Moves messages of the Model Context Protocol. It knows none of its methods.
+//!
+//! 1. [`stdio`]: the standard streams without blocking; [`memory`]: a pipe within a process
+//! 2. [`lines`]: messages on a pipe, a line each
+//! 3. [`http`]: an endpoint of Streamable HTTP
+
+pub mod http;
+pub mod lines;
+pub mod memory;
+pub mod stdio;
