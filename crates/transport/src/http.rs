@@ -1,1 +1,39 @@
-//! To come.
+//! An endpoint of Streamable HTTP, as a server sees it.
+//!
+//! Everything about HTTP that is not the meaning of a message: routes, the order of checks,
+//! bodies and their bounds, event streams, connections, sessions as a table. What a message
+//! means is for the [`Host`] behind the [`Endpoint`]. Rules of the protocol come from
+//! `switchboard_protocol::http`.
+//!
+//! 1. [`server`](Endpoint): from request to response; [`serve`] listens for one alone
+//! 2. [`Host`]: what stands behind, with [`Post`], [`Get`], [`Delete`]
+//! 3. [`Access`]: who is the caller?
+//! 4. [`Body`], [`events`], [`json`] and its kin: what goes back
+//! 5. [`Sessions`] and [`Replay`]: what the handshake era keeps between requests
+//!
+//! Specification: basic/transports of each revision.
+
+mod access;
+mod answer;
+mod body;
+mod cross_origin;
+mod event_queue;
+mod host;
+mod legacy;
+mod listen;
+mod receive;
+mod replay;
+mod server;
+mod settings;
+mod socket;
+
+pub use access::{Access, Challenge, Denied, Principal};
+pub use answer::{accepted, busy, event_stream, json, no_content, refuse};
+pub use body::Body;
+pub use event_queue::{EventSender, SendError, StreamSettings, events, message_event};
+pub use host::{Delete, Get, Host, OldGet, OldPost, Post};
+pub use legacy::{Full, SessionLimits, Sessions};
+pub use listen::serve;
+pub use replay::{Replay, ReplayLimits, ResumeError, Resumed};
+pub use server::Endpoint;
+pub use settings::{HttpSettings, OldPaths};

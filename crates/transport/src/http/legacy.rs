@@ -1,0 +1,343 @@
+//! The sessions of the handshake era, as a table.
+//!
+//! It makes ids, keeps the caps, and knows which session is whose and which have lapsed. A
+//! session costs an entry here and no task or timer. What a session is, and ending it, is
+//! for whoever keeps it here.
+//!
+//! Specification: 2025-11-25 basic/transports, session management;
+//! basic/security_best_practices, session hijacking.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use http::{Response, StatusCode};
+use ring::rand::{SecureRandom, SystemRandom};
+use switchboard_protocol::http::session::SessionId;
+
+use super::answer::busy;
+use super::{Body, Principal};
+
+/// How many sessions there may be, and for how long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SessionLimits {
+    /// In all.
+    pub total: usize,
+    /// Of one caller, where callers are known.
+    pub per_principal: usize,
+    /// How long one may go unused.
+    pub idle: Duration,
+    /// How long one may live, used or not.
+    pub life: Duration,
+}
+
+impl Default for SessionLimits {
+    fn default() -> Self {
+        Self {
+            total: 10_000,
+            per_principal: 100,
+            idle: Duration::from_secs(30 * 60),
+            life: Duration::from_secs(24 * 60 * 60),
+        }
+    }
+}
+
+/// The living sessions.
+pub struct Sessions<S> {
+    limits: SessionLimits,
+    random: SystemRandom,
+    shards: [Mutex<HashMap<SessionId, Entry<S>>>; SHARDS],
+    count: AtomicUsize,
+    /// How many each known caller has.
+    callers: Mutex<HashMap<Caller, usize>>,
+    next_sweep: Mutex<Option<Instant>>,
+}
+
+impl<S> Sessions<S> {
+    /// An empty table.
+    pub fn new(limits: SessionLimits) -> Self {
+        Self {
+            limits,
+            random: SystemRandom::new(),
+            shards: std::array::from_fn(|_| Mutex::new(HashMap::new())),
+            count: AtomicUsize::new(0),
+            callers: Mutex::new(HashMap::new()),
+            next_sweep: Mutex::new(None),
+        }
+    }
+
+    /// Adds a session under a new id, for this caller alone.
+    ///
+    /// # Errors
+    /// When there are too many.
+    pub fn insert(
+        &self,
+        now: Instant,
+        session: S,
+        principal: Option<Arc<Principal>>,
+    ) -> Result<(SessionId, Arc<S>), Full> {
+        let id = self.new_id()?;
+        if self.count.fetch_add(1, Ordering::Relaxed) >= self.limits.total {
+            self.count.fetch_sub(1, Ordering::Relaxed);
+            return Err(Full::Total {
+                limit: self.limits.total,
+            });
+        }
+        if let Err(full) = self.count_caller(principal.as_deref()) {
+            self.count.fetch_sub(1, Ordering::Relaxed);
+            return Err(full);
+        }
+        let session = Arc::new(session);
+        let entry = Entry {
+            session: Arc::clone(&session),
+            principal,
+            created: now,
+            used: now,
+        };
+        lock(self.shard(&id)).insert(id.clone(), entry);
+        let mut next = lock(&self.next_sweep);
+        let lapses = now + self.limits.idle.min(self.limits.life);
+        *next = Some(next.map_or(lapses, |known| known.min(lapses)));
+        Ok((id, session))
+    }
+
+    /// The session with this id, if it lives and is this caller's. It counts as used now.
+    pub fn find(
+        &self,
+        now: Instant,
+        id: &SessionId,
+        principal: Option<&Principal>,
+    ) -> Option<Arc<S>> {
+        let mut shard = lock(self.shard(id));
+        let entry = shard.get_mut(id)?;
+        if !entry.is_of(principal) || entry.lapses(&self.limits) <= now {
+            return None;
+        }
+        entry.used = now;
+        Some(Arc::clone(&entry.session))
+    }
+
+    /// Takes out the session with this id, if it is this caller's.
+    pub fn remove(&self, id: &SessionId, principal: Option<&Principal>) -> Option<Arc<S>> {
+        let mut shard = lock(self.shard(id));
+        if !shard.get(id)?.is_of(principal) {
+            return None;
+        }
+        let entry = shard.remove(id)?;
+        drop(shard);
+        self.discount(&entry);
+        Some(entry.session)
+    }
+
+    /// Takes out all sessions that have lapsed and gives them back to be ended.
+    ///
+    /// One that somebody else holds, such as an open stream or a call, is in use; only its
+    /// absolute life ends it.
+    pub fn sweep(&self, now: Instant) -> Vec<Arc<S>> {
+        let mut lapsed = Vec::new();
+        let mut next = None;
+        for shard in &self.shards {
+            let mut shard = lock(shard);
+            for entry in shard.values_mut() {
+                if Arc::strong_count(&entry.session) > 1 {
+                    entry.used = now;
+                }
+            }
+            lapsed.extend(
+                shard
+                    .extract_if(|_, entry| entry.lapses(&self.limits) <= now)
+                    .map(|(_, entry)| entry),
+            );
+            let earliest = shard.values().map(|entry| entry.lapses(&self.limits)).min();
+            next = [next, earliest].into_iter().flatten().min();
+        }
+        // Not for each one by itself where there are many.
+        let soonest = now + self.limits.idle.min(self.limits.life) / SWEEPS;
+        *lock(&self.next_sweep) = next.map(|next| next.max(soonest));
+        lapsed.iter().for_each(|entry| self.discount(entry));
+        lapsed.into_iter().map(|entry| entry.session).collect()
+    }
+
+    /// When [`Sessions::sweep`] is wanted next; never while there are no sessions.
+    pub fn next_sweep(&self) -> Option<Instant> {
+        *lock(&self.next_sweep)
+    }
+
+    /// Takes out everything, when the server ends.
+    pub fn drain(&self) -> Vec<Arc<S>> {
+        let mut all = Vec::new();
+        for shard in &self.shards {
+            let entries = std::mem::take(&mut *lock(shard));
+            all.extend(entries.into_values());
+        }
+        all.iter().for_each(|entry| self.discount(entry));
+        all.into_iter().map(|entry| entry.session).collect()
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.count.load(Ordering::Relaxed)
+    }
+
+    /// Are there none?
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// 128 random bits in visible ASCII.
+    fn new_id(&self) -> Result<SessionId, Full> {
+        let mut bits = [0; 16];
+        self.random
+            .fill(&mut bits)
+            .map_err(|_| Full::NoRandomness)?;
+        SessionId::new(format!("{:032x}", u128::from_be_bytes(bits)))
+            .map_err(|_| Full::NoRandomness)
+    }
+
+    fn shard(&self, id: &SessionId) -> &Mutex<HashMap<SessionId, Entry<S>>> {
+        // Ids are random, and one that a client made up is nowhere.
+        let last = id.as_str().bytes().last().unwrap_or_default();
+        let [first, ..] = &self.shards;
+        self.shards.get(usize::from(last) % SHARDS).unwrap_or(first)
+    }
+
+    fn count_caller(&self, principal: Option<&Principal>) -> Result<(), Full> {
+        let Some(principal) = principal else {
+            return Ok(());
+        };
+        let mut callers = lock(&self.callers);
+        let count = callers.entry(Caller::of(principal)).or_default();
+        if *count >= self.limits.per_principal {
+            return Err(Full::Principal {
+                limit: self.limits.per_principal,
+            });
+        }
+        *count += 1;
+        Ok(())
+    }
+
+    fn discount(&self, entry: &Entry<S>) {
+        self.count.fetch_sub(1, Ordering::Relaxed);
+        let Some(principal) = &entry.principal else {
+            return;
+        };
+        let mut callers = lock(&self.callers);
+        let caller = Caller::of(principal);
+        match callers.get_mut(&caller) {
+            Some(count) if *count > 1 => *count -= 1,
+            _ => {
+                callers.remove(&caller);
+            }
+        }
+    }
+}
+
+impl<S> fmt::Debug for Sessions<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sessions")
+            .field("limits", &self.limits)
+            .field("count", &self.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why there is no new session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Full {
+    /// There are too many: 503.
+    Total {
+        /// How many there may be.
+        limit: usize,
+    },
+    /// The caller has too many: 429.
+    Principal {
+        /// How many it may have.
+        limit: usize,
+    },
+    /// The system gives no random bits: 503.
+    NoRandomness,
+}
+
+impl Full {
+    /// The status to answer with.
+    pub const fn status(&self) -> StatusCode {
+        match self {
+            Self::Total { .. } | Self::NoRandomness => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Principal { .. } => StatusCode::TOO_MANY_REQUESTS,
+        }
+    }
+
+    /// The response, which says when to try again.
+    pub fn response(&self) -> Response<Body> {
+        busy(self.status(), &self.to_string(), RETRY_AFTER)
+    }
+}
+
+impl fmt::Display for Full {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Total { limit } => {
+                write!(f, "all {limit} sessions are taken, try again later")
+            }
+            Self::Principal { limit } => {
+                write!(f, "all {limit} sessions of this caller are taken, end one")
+            }
+            Self::NoRandomness => f.write_str("no session id can be made, try again later"),
+        }
+    }
+}
+
+impl std::error::Error for Full {}
+
+struct Entry<S> {
+    session: Arc<S>,
+    principal: Option<Arc<Principal>>,
+    created: Instant,
+    used: Instant,
+}
+
+impl<S> Entry<S> {
+    fn is_of(&self, principal: Option<&Principal>) -> bool {
+        match (&self.principal, principal) {
+            (None, None) => true,
+            (Some(own), Some(other)) => own.is_same(other),
+            _ => false,
+        }
+    }
+
+    fn lapses(&self, limits: &SessionLimits) -> Instant {
+        (self.used + limits.idle).min(self.created + limits.life)
+    }
+}
+
+/// What a caller is counted by.
+#[derive(PartialEq, Eq, Hash)]
+struct Caller {
+    issuer: Option<String>,
+    subject: String,
+}
+
+impl Caller {
+    fn of(principal: &Principal) -> Self {
+        Self {
+            issuer: principal.issuer.clone(),
+            subject: principal.subject.clone(),
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // No code of others runs under these locks, so what they guard is whole in any case.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+const SHARDS: usize = 16;
+
+// How often, at most, is swept within one idle time.
+const SWEEPS: u32 = 16;
+
+const RETRY_AFTER: Duration = Duration::from_secs(30);

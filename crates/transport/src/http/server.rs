@@ -1,0 +1,366 @@
+//! From a request to its response: the order of questions, and who answers.
+//!
+//! Path, Origin and Host, verb and formats, caller, body, message: the first that refuses
+//! answers; what passes goes to the host. The answers to the questions are elsewhere.
+//!
+//! Specification: 2025-11-25 basic/transports; 2026-07-28
+//! basic/transports/streamable-http.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http::header::{ALLOW, ORIGIN};
+use http::request::Parts;
+use http::{HeaderValue, Method as Verb, Request, Response, StatusCode};
+use switchboard_protocol::http::negotiate::{Accepted, check_content_type};
+use switchboard_protocol::http::server::{self as rules, Head, Refusal};
+use switchboard_protocol::http::session::{SessionError, SessionId};
+use switchboard_protocol::jsonrpc::{Frame, Limits, Malformed};
+use tower_service::Service;
+
+use super::answer::{self, bare, json, refuse};
+use super::host::SESSION_PARAMETER;
+use super::receive::receive;
+use super::{
+    Body, Delete, Get, Host, HttpSettings, OldGet, OldPaths, OldPost, Post, Principal, cross_origin,
+};
+
+/// One MCP endpoint. It is cheap to clone and mounts wherever a `tower` service does.
+///
+/// It needs a Tokio runtime with timers.
+pub struct Endpoint<H> {
+    shared: Arc<Shared<H>>,
+}
+
+struct Shared<H> {
+    host: Arc<H>,
+    settings: HttpSettings,
+    limits: Limits,
+    /// The metadata document, where there is one, and the second path that it has.
+    metadata: Option<(Bytes, String)>,
+}
+
+impl<H: Host> Endpoint<H> {
+    /// Puts an endpoint in front of a host.
+    pub fn new(host: Arc<H>, settings: HttpSettings) -> Self {
+        let mut limits = settings.limits;
+        limits.bytes = limits.bytes.min(settings.body_limit);
+        let metadata = settings.access.as_ref().and_then(|a| a.metadata());
+        let metadata = metadata.map(|document| {
+            let path = settings.path.as_deref().unwrap_or_default();
+            (
+                document,
+                format!("{METADATA}{}", path.trim_end_matches('/')),
+            )
+        });
+        Self {
+            shared: Arc::new(Shared {
+                host,
+                settings,
+                limits,
+                metadata,
+            }),
+        }
+    }
+
+    /// How it was set up.
+    pub fn settings(&self) -> &HttpSettings {
+        &self.shared.settings
+    }
+
+    /// What stands behind it.
+    pub fn host(&self) -> &Arc<H> {
+        &self.shared.host
+    }
+
+    /// Answers one request. As a [`Service`] it does the same, in a box.
+    pub async fn handle<B>(&self, request: Request<B>) -> Response<Body>
+    where
+        B: http_body::Body + Send,
+        B::Data: Send,
+    {
+        let shared = &*self.shared;
+        let (head, body) = request.into_parts();
+        let Some(route) = shared.route(head.uri.path()) else {
+            return bare(StatusCode::NOT_FOUND, Body::empty());
+        };
+        if let Err(foreign) = shared.settings.guard.check(&head.uri, &head.headers) {
+            return shared.refuse(&Refusal::Foreign(foreign));
+        }
+        if !shared.settings.cross_origin {
+            return shared.answer(route, head, body).await;
+        }
+        let Some(origin) = head.headers.get(ORIGIN).cloned() else {
+            return shared.answer(route, head, body).await;
+        };
+        let mut response = if cross_origin::is_preflight(&head.method, &head.headers) {
+            cross_origin::preflight(shared.allow(route), &head.headers)
+        } else {
+            shared.answer(route, head, body).await
+        };
+        cross_origin::share(origin, &mut response);
+        response
+    }
+}
+
+impl<H> Clone for Endpoint<H> {
+    fn clone(&self) -> Self {
+        Self {
+            shared: Arc::clone(&self.shared),
+        }
+    }
+}
+
+impl<H> fmt::Debug for Endpoint<H> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Endpoint")
+            .field("settings", &self.shared.settings)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<H, B> Service<Request<B>> for Endpoint<H>
+where
+    H: Host,
+    B: http_body::Body + Send + 'static,
+    B::Data: Send,
+{
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let endpoint = self.clone();
+        Box::pin(async move { Ok(endpoint.handle(request).await) })
+    }
+}
+
+/// What a path is for.
+#[derive(Clone, Copy)]
+enum Route {
+    Endpoint,
+    Metadata,
+    OldStream,
+    OldMessage,
+}
+
+/// How the way through the questions ends early.
+type Answered = Response<Body>;
+
+impl<H: Host> Shared<H> {
+    fn route(&self, path: &str) -> Option<Route> {
+        let settings = &self.settings;
+        let is_at = |known: &str| is_same_path(path, known);
+        match &settings.path {
+            Some(own) if is_at(own) => return Some(Route::Endpoint),
+            _ => {}
+        }
+        if let Some((_, second)) = &self.metadata
+            && (is_at(METADATA) || is_at(second))
+        {
+            return Some(Route::Metadata);
+        }
+        match &settings.old_transport {
+            Some(old) if is_at(&old.stream) => return Some(Route::OldStream),
+            Some(old) if is_at(&old.message) => return Some(Route::OldMessage),
+            _ => {}
+        }
+        settings.path.is_none().then_some(Route::Endpoint)
+    }
+
+    async fn answer<B>(&self, route: Route, head: Parts, body: B) -> Response<Body>
+    where
+        B: http_body::Body + Send,
+        B::Data: Send,
+    {
+        let answered = match route {
+            Route::Endpoint => match self.check_head(&head) {
+                Ok(Head::Post { accepted }) => self.post(head, body, accepted).await,
+                Ok(Head::Get {
+                    session,
+                    last_event_id,
+                }) => self.get(head, session, last_event_id).await,
+                Ok(Head::Delete { session }) => self.delete(head, session).await,
+                Ok(_) => Ok(self.wrong_verb(route)),
+                Err(answered) => Err(answered),
+            },
+            Route::Metadata if head.method == Verb::GET => Ok(self.metadata()),
+            Route::OldStream if head.method == Verb::GET => self.old_get(head).await,
+            Route::OldMessage if head.method == Verb::POST => self.old_post(head, body).await,
+            Route::Metadata | Route::OldStream | Route::OldMessage => Ok(self.wrong_verb(route)),
+        };
+        answered.unwrap_or_else(|early| early)
+    }
+
+    async fn post<B>(&self, head: Parts, body: B, accepted: Accepted) -> Result<Answered, Answered>
+    where
+        B: http_body::Body + Send,
+        B::Data: Send,
+    {
+        let principal = self.identify(&head).await?;
+        let frame = self.receive(body).await?;
+        let endpoint = &self.settings.endpoint;
+        let admitted = rules::admit(endpoint, &head.headers, &rules::Body::of(&frame));
+        let admission = match admitted {
+            Ok(admission) => admission,
+            Err(refusal) => return Err(refuse(&refusal, endpoint, Some(&frame))),
+        };
+        let post = Post {
+            admission,
+            frame,
+            accepted,
+            headers: head.headers,
+            extensions: head.extensions,
+            principal,
+        };
+        Ok(Arc::clone(&self.host).post(post).await)
+    }
+
+    async fn get(
+        &self,
+        head: Parts,
+        session: Option<SessionId>,
+        last_event_id: Option<String>,
+    ) -> Result<Answered, Answered> {
+        let principal = self.identify(&head).await?;
+        let get = Get {
+            session,
+            last_event_id,
+            headers: head.headers,
+            extensions: head.extensions,
+            principal,
+        };
+        Ok(Arc::clone(&self.host).get(get).await)
+    }
+
+    async fn delete(&self, head: Parts, session: SessionId) -> Result<Answered, Answered> {
+        let principal = self.identify(&head).await?;
+        let delete = Delete { session, principal };
+        Ok(Arc::clone(&self.host).delete(delete).await)
+    }
+
+    async fn old_get(&self, head: Parts) -> Result<Answered, Answered> {
+        let principal = self.identify(&head).await?;
+        let get = OldGet {
+            post_to: self.post_to(),
+            headers: head.headers,
+            extensions: head.extensions,
+            principal,
+        };
+        Ok(Arc::clone(&self.host).old_get(get).await)
+    }
+
+    async fn old_post<B>(&self, head: Parts, body: B) -> Result<Answered, Answered>
+    where
+        B: http_body::Body + Send,
+        B::Data: Send,
+    {
+        check_content_type(&head.headers).map_err(|wrong| self.refuse(&Refusal::Content(wrong)))?;
+        let session = head.uri.query().and_then(session_in_query);
+        let session = session.ok_or_else(|| self.refuse(&SessionError::Missing.into()))?;
+        let principal = self.identify(&head).await?;
+        let post = OldPost {
+            session,
+            frame: self.receive(body).await?,
+            headers: head.headers,
+            extensions: head.extensions,
+            principal,
+        };
+        Ok(Arc::clone(&self.host).old_post(post).await)
+    }
+
+    fn check_head(&self, head: &Parts) -> Result<Head, Answered> {
+        rules::check_head(&self.settings.endpoint, &head.method, &head.headers)
+            .map_err(|refusal| self.refuse(&refusal))
+    }
+
+    async fn identify(&self, head: &Parts) -> Result<Option<Arc<Principal>>, Answered> {
+        match &self.settings.access {
+            None => Ok(None),
+            Some(access) => match access.identify(head).await {
+                Ok(principal) => Ok(Some(Arc::new(principal))),
+                Err(denied) => Err(denied.response()),
+            },
+        }
+    }
+
+    async fn receive<B>(&self, body: B) -> Result<Result<Frame, Malformed>, Answered>
+    where
+        B: http_body::Body + Send,
+        B::Data: Send,
+    {
+        let settings = &self.settings;
+        match receive(body, self.limits.bytes, settings.body_timeout).await {
+            Ok(bytes) => Ok(Frame::read(&bytes, &self.limits)),
+            Err(unread) => Err(answer::error(unread.status(), unread.answer())),
+        }
+    }
+
+    fn metadata(&self) -> Response<Body> {
+        match &self.metadata {
+            Some((document, _)) => json(StatusCode::OK, document.clone()),
+            None => bare(StatusCode::NOT_FOUND, Body::empty()),
+        }
+    }
+
+    /// Where a client of 2024-11-05 posts: beside its stream, wherever that is mounted.
+    fn post_to(&self) -> String {
+        let Some(OldPaths { message, stream }) = &self.settings.old_transport else {
+            return String::new();
+        };
+        match (message.rsplit_once('/'), stream.rsplit_once('/')) {
+            (Some((beside, name)), Some((parent, _)))
+                if self.settings.path.is_none() && beside == parent =>
+            {
+                name.to_owned()
+            }
+            _ => message.clone(),
+        }
+    }
+
+    fn refuse(&self, refusal: &Refusal) -> Response<Body> {
+        refuse(refusal, &self.settings.endpoint, None)
+    }
+
+    fn wrong_verb(&self, route: Route) -> Response<Body> {
+        let mut response = bare(StatusCode::METHOD_NOT_ALLOWED, Body::empty());
+        let allow = HeaderValue::from_static(self.allow(route));
+        response.headers_mut().insert(ALLOW, allow);
+        response
+    }
+
+    fn allow(&self, route: Route) -> &'static str {
+        match route {
+            Route::Endpoint => self.settings.endpoint.allow(),
+            Route::Metadata | Route::OldStream => "GET",
+            Route::OldMessage => "POST",
+        }
+    }
+}
+
+/// A slash at the end makes no difference.
+fn is_same_path(path: &str, known: &str) -> bool {
+    path == known || path.strip_suffix('/') == Some(known.trim_end_matches('/'))
+}
+
+fn session_in_query(query: &str) -> Option<SessionId> {
+    let named = query.split('&').filter_map(|pair| pair.split_once('='));
+    let mut ids = named.filter(|(name, _)| *name == SESSION_PARAMETER);
+    let (_, id) = ids.next()?;
+    if ids.next().is_some() {
+        return None;
+    }
+    SessionId::new(id).ok()
+}
+
+/// Where clients look for the metadata document: RFC 9728, section 3.
+const METADATA: &str = "/.well-known/oauth-protected-resource";

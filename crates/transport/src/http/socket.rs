@@ -1,0 +1,163 @@
+//! A connection's socket, and what is seen of its life from there.
+//!
+//! It notes whether bytes move; whether that is enough is judged in `listen`, every few
+//! seconds. Nothing is timed per request.
+
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http_body::{Frame, SizeHint};
+use hyper::rt::{Read, ReadBufCursor, Write};
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+
+use super::Body;
+
+/// What happened on a connection. Only its own task writes and reads it.
+#[derive(Debug, Default)]
+pub(super) struct Activity {
+    /// How many requests have begun.
+    pub(super) requests: AtomicU32,
+    /// How many of them are not answered to the end.
+    open: AtomicU32,
+    /// Whether bytes came that belong to no request yet.
+    reading: AtomicBool,
+    /// How often something could be written.
+    pub(super) writes: AtomicU32,
+    /// Whether something waits to be written.
+    blocked: AtomicBool,
+}
+
+impl Activity {
+    pub(super) fn begin(self: &Arc<Self>) -> Open {
+        self.requests.fetch_add(1, Ordering::Relaxed);
+        self.open.fetch_add(1, Ordering::Relaxed);
+        Open(Arc::clone(self))
+    }
+
+    pub(super) fn is_serving(&self) -> bool {
+        self.open.load(Ordering::Relaxed) > 0
+    }
+
+    pub(super) fn is_reading(&self) -> bool {
+        self.reading.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn is_blocked(&self) -> bool {
+        self.blocked.load(Ordering::Relaxed)
+    }
+
+    fn note_write(&self, outcome: &Poll<io::Result<usize>>) {
+        match outcome {
+            Poll::Ready(_) => {
+                self.writes.fetch_add(1, Ordering::Relaxed);
+                self.blocked.store(false, Ordering::Relaxed);
+            }
+            Poll::Pending => self.blocked.store(true, Ordering::Relaxed),
+        }
+    }
+}
+
+/// A request that is being answered.
+#[derive(Debug)]
+pub(super) struct Open(Arc<Activity>);
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.open.fetch_sub(1, Ordering::Relaxed);
+        // What came so far was for this request.
+        self.0.reading.store(false, Ordering::Relaxed);
+    }
+}
+
+/// A body whose request is open until it is written or given up.
+#[derive(Debug)]
+pub(super) struct OpenBody {
+    pub(super) body: Body,
+    pub(super) _open: Open,
+}
+
+impl http_body::Body for OpenBody {
+    type Data = Bytes;
+    type Error = std::convert::Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+/// A socket that notes what it does.
+#[derive(Debug)]
+pub(super) struct Socket {
+    stream: TokioIo<TcpStream>,
+    activity: Arc<Activity>,
+}
+
+impl Socket {
+    pub(super) const fn new(stream: TokioIo<TcpStream>, activity: Arc<Activity>) -> Self {
+        Self { stream, activity }
+    }
+}
+
+impl Read for Socket {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: ReadBufCursor<'_>,
+    ) -> Poll<io::Result<()>> {
+        let outcome = Pin::new(&mut self.stream).poll_read(cx, buffer);
+        if outcome.is_ready() {
+            self.activity.reading.store(true, Ordering::Relaxed);
+        }
+        outcome
+    }
+}
+
+impl Write for Socket {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let outcome = Pin::new(&mut self.stream).poll_write(cx, bytes);
+        self.activity.note_write(&outcome);
+        outcome
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffers: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let outcome = Pin::new(&mut self.stream).poll_write_vectored(cx, buffers);
+        self.activity.note_write(&outcome);
+        outcome
+    }
+}
