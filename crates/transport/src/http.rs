@@ -27,7 +27,7 @@ mod server;
 mod settings;
 mod socket;
 
-pub use access::{Access, Challenge, Denied, Principal};
+pub use access::{Access, Challenge, ChallengeError, Denied, Identifying, Principal, is_scope};
 pub use answer::{accepted, busy, event_stream, json, no_content, refuse};
 pub use body::Body;
 pub use event_queue::{EventSender, SendError, StreamSettings, events, message_event};
