@@ -1,0 +1,11 @@
+//! The crate as its user sees it.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "clippy knows tests by their attribute, not the functions that they share"
+)]
+
+mod lines;
+mod memory;
+#[cfg(unix)]
+mod stdio;
