@@ -5,5 +5,7 @@
     expect(dead_code, reason = "used once handlers ask clients")
 )]
 mod seal;
+#[cfg(feature = "skills")]
+pub mod skills;
 
 pub use seal::{SealingKeys, SecretError};
