@@ -58,6 +58,20 @@ impl Payload {
         }
     }
 
+    /// Takes an object that this crate has written itself, without any of the members that
+    /// are often asked for.
+    pub(crate) fn from_own_plain(text: Vec<u8>) -> Self {
+        // serde_json writes no line breaks.
+        Self {
+            text: text.into(),
+            noted: Noted {
+                known: true,
+                one_line: Some(true),
+                ..Noted::NOT_YET
+            },
+        }
+    }
+
     /// Takes text that this crate has written itself.
     pub(crate) fn from_own(text: Vec<u8>) -> Self {
         // Looked up now, because what we write may be sent to many.

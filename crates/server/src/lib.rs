@@ -1,11 +1,92 @@
 //! Write a server of the Model Context Protocol.
+//!
+//! One [`Server`] serves every revision, 2024-11-05 to 2026-07-28, on stdio and over HTTP,
+//! at once. Tools are plain functions:
+//!
+//! ```no_run
+//! use schemars::JsonSchema;
+//! use serde::Deserialize;
+//! use switchboard_server::{Context, Server, tool};
+//!
+//! /// Adds two numbers.
+//! #[derive(Deserialize, JsonSchema)]
+//! struct Add {
+//!     /// The first.
+//!     a: i64,
+//!     /// The second.
+//!     b: i64,
+//! }
+//!
+//! async fn who(_: switchboard_server::NoArguments, context: Context) -> String {
+//!     format!("revision {}", context.revision())
+//! }
+//!
+//! #[tokio::main(flavor = "current_thread")]
+//! async fn main() -> std::io::Result<()> {
+//!     Server::new("demo", "1.0.0")
+//!         .tool(tool("add", |add: Add| async move { add.a + add.b }))
+//!         .tool(tool("who", who).description("Says how the client speaks."))
+//!         .serve_stdio()
+//!         .await
+//! }
+//! ```
+//!
+//! Read in this order:
+//!
+//! 1. [`Server`]: put together and served; [`Handle`]: changed while it is served
+//! 2. [`tool`], [`resource`], [`template`], [`prompt`]: what it offers, as functions;
+//!    [`ToolHandler`]: tools that are not known when the program is written
+//! 3. [`Context`]: what a handler knows of its call and can do besides answering
+//! 4. [`Service`] and [`Site`]: every call as it came, for gateways
 
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "used once handlers ask clients")
-)]
+mod arguments;
+mod audience;
+mod catalog;
+mod completion;
+mod context;
+mod core;
+mod error;
+mod failure;
+mod handle;
+mod http;
+mod limits;
+mod link;
+mod pipe;
+mod prompt;
+mod resource;
+mod router;
+mod runner;
+mod schema;
 mod seal;
+mod server;
+mod service;
+mod shelf;
+mod site;
 #[cfg(feature = "skills")]
 pub mod skills;
+mod tool;
+mod validate;
+mod words;
 
+pub use completion::Completing;
+pub use context::{AskError, Context, Elicited, Progress};
+pub use error::BuildError;
+pub use failure::Failure;
+pub use handle::Handle;
+pub use limits::Limits;
+pub use prompt::{IntoPrompt, PromptBuilder, PromptFunction, prompt};
+pub use resource::{
+    IntoContents, Read, ResourceBuilder, ResourceFunction, TemplateBuilder, TemplateFunction,
+    resource, template,
+};
+pub use schema::{NoArguments, SchemaError};
 pub use seal::{SealingKeys, SecretError};
+pub use server::Server;
+pub use service::{About, Answer, AnswerFuture, Call, Reply, Service};
+pub use site::{HttpService, Site, shutdown_signal};
+pub use tool::{
+    IntoToolResult, Json, Outcome, TaskMode, ToolBuilder, ToolFunction, ToolHandler, raw_tool, tool,
+};
+
+pub use switchboard_protocol as protocol;
+pub use switchboard_transport as transport;

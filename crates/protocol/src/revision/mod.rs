@@ -92,6 +92,12 @@ impl Revision {
         matches!(self, Self::V2025_03_26)
     }
 
+    /// Is an event stream over HTTP begun with an event that only has an id, so that the
+    /// client can come back for it at any time?
+    pub const fn primes_streams(self) -> bool {
+        matches!(self, Self::V2025_11_25)
+    }
+
     /// Must HTTP requests after the opening name the revision in a header?
     pub fn requires_version_header(self) -> bool {
         self >= Self::V2025_06_18

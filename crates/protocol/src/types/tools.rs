@@ -11,7 +11,6 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Number;
 
-use crate::RawJson;
 use crate::method::Method;
 use crate::types::caching::to_milliseconds;
 use crate::types::tagged;
@@ -19,6 +18,7 @@ use crate::types::{
     CacheScope, Cacheable, ContentBlock, Extra, Meta, Notification, NotificationParams,
     PaginatedRequestParams, Request, ResultType, TaskMetadata, Tool,
 };
+use crate::{Payload, RawJson};
 
 /// `tools/list`
 #[derive(Clone, Copy, Debug)]
@@ -228,6 +228,17 @@ impl CallToolResult {
         Self::new(vec![ContentBlock::text(text)])
     }
 
+    /// The same, as it goes out: in every revision, and without the way through the type.
+    pub fn text_payload(text: &str) -> Payload {
+        // Little is escaped in most texts.
+        let mut written = Vec::with_capacity(text.len() + text.len() / 32 + 64);
+        written.extend_from_slice(br#"{"content":[{"type":"text","text":"#);
+        serde_json::to_writer(&mut written, text)
+            .expect("invariant: a text can be written, and memory takes it");
+        written.extend_from_slice(b"}]}");
+        Payload::from_own_plain(written)
+    }
+
     /// The tool could not do its work; the model is told why.
     pub fn error(text: impl Into<String>) -> Self {
         Self {
@@ -302,6 +313,17 @@ mod tests {
         assert_eq!(page.next_cursor.as_deref(), Some(""));
         assert_eq!(page.time_to_live(), Duration::from_millis(5));
         assert_eq!(page.extra.member("x"), Some(&1.into()));
+    }
+
+    #[test]
+    fn a_text_is_written_as_its_type_would_be() {
+        for text in ["", "a", "quote \" and \\ and \n and \u{1} and é\u{2028}"] {
+            let typed = Payload::encode(&CallToolResult::text(text)).unwrap();
+            let direct = CallToolResult::text_payload(text);
+            assert_eq!(direct.text(), typed.text());
+            assert_eq!(direct.meta(), None);
+            assert!(direct.is_one_line());
+        }
     }
 
     #[test]

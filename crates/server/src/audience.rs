@@ -1,0 +1,53 @@
+//! The connections that hear of changes.
+
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use switchboard_protocol::machine::server::{Change, Input};
+
+use crate::link::Link;
+
+/// The connections that hear of changes. Those that are gone are forgotten.
+#[derive(Debug, Default)]
+pub(crate) struct Audience {
+    links: Mutex<Links>,
+}
+
+#[derive(Debug, Default)]
+struct Links {
+    all: Vec<Weak<dyn Link>>,
+    /// When to look for those that are gone.
+    next_sweep: usize,
+}
+
+impl Audience {
+    /// From now on, this connection hears of changes, until it is dropped.
+    pub(crate) fn join(&self, link: Weak<dyn Link>) {
+        let mut links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
+        if links.all.len() >= links.next_sweep {
+            links.all.retain(|link| link.strong_count() > 0);
+            // So often that the dead are never many more than the living.
+            links.next_sweep = links.all.len() * 2 + 16;
+        }
+        links.all.push(link);
+    }
+
+    /// Tells everyone of a change.
+    pub(crate) fn tell(&self, change: &Change) {
+        for link in self.living() {
+            link.tell(Input::Changed(change.clone()));
+        }
+    }
+
+    /// Tells everyone that the server will end.
+    pub(crate) fn stopping(&self) {
+        for link in self.living() {
+            link.stopping();
+        }
+    }
+
+    fn living(&self) -> Vec<Arc<dyn Link>> {
+        let mut links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
+        links.all.retain(|link| link.strong_count() > 0);
+        links.all.iter().filter_map(Weak::upgrade).collect()
+    }
+}

@@ -1,0 +1,269 @@
+//! What a handler knows of its call, and what it can do besides answering.
+//!
+//! The same in every revision: who listens, and how a question reaches the client, is
+//! decided below. Asking is in `context/asking.rs`.
+//!
+//! Specification: basic/patterns/progress, basic/patterns/cancellation,
+//! server/utilities/logging.
+
+mod asking;
+mod elicited;
+mod progress;
+mod question;
+mod rounds;
+
+use std::fmt;
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use http::HeaderMap;
+use serde::Serialize;
+use switchboard_protocol::jsonrpc::MethodName;
+use switchboard_protocol::machine::server::{Caller, Input, Serve, ServeKey};
+use switchboard_protocol::types::{
+    ClientCapabilities, LoggingLevel, LoggingMessageNotificationParams, Meta,
+};
+use switchboard_protocol::{Era, Payload, RawJson, Revision};
+use switchboard_transport::http::Principal;
+use tokio::sync::Notify;
+
+use crate::link::{Asked, Link};
+use crate::seal::SealingKeys;
+
+pub use elicited::Elicited;
+pub use progress::Progress;
+pub use question::AskError;
+
+pub(crate) use question::Question;
+pub(crate) use rounds::Rounds;
+
+/// What a handler knows of its call, and what it can do besides answering.
+///
+/// Cheap to clone, and it may outlive the call: then nobody listens any more.
+#[derive(Clone)]
+pub struct Context(Arc<Inner>);
+
+struct Inner {
+    method: MethodName,
+    params: Option<Payload>,
+    caller: Arc<Caller>,
+    visitor: Visitor,
+    log_level: Option<LoggingLevel>,
+    wants_progress: bool,
+    deadline: Option<Instant>,
+    seals: SealingKeys,
+    way: Way,
+    ended: AtomicBool,
+    told: Notify,
+    rounds: Mutex<Rounds>,
+}
+
+/// What the transport knows of the caller.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Visitor {
+    pub(crate) principal: Option<Arc<Principal>>,
+    pub(crate) headers: Option<Arc<HeaderMap>>,
+}
+
+/// Who hears a handler.
+enum Way {
+    /// The client that waits for the answer.
+    Call { link: Arc<dyn Link>, key: ServeKey },
+    /// Whoever asks how the task stands.
+    Task(Arc<dyn BackgroundTask>),
+}
+
+/// A task that a handler works on when its call has been answered.
+pub(crate) trait BackgroundTask: Send + Sync + 'static {
+    /// Asks whoever polls the task.
+    fn ask(&self, name: &str, question: Question) -> Asked;
+}
+
+impl Context {
+    /// The context of a call that has just come.
+    pub(crate) fn of_call(
+        serve: &Serve,
+        link: Arc<dyn Link>,
+        visitor: Visitor,
+        seals: SealingKeys,
+        deadline: Option<Instant>,
+    ) -> Self {
+        Self(Arc::new(Inner {
+            method: serve.method.clone(),
+            params: serve.params.clone(),
+            caller: Arc::clone(&serve.caller),
+            visitor,
+            log_level: serve.log_level,
+            wants_progress: serve.wants_progress,
+            deadline,
+            seals,
+            way: Way::Call {
+                link,
+                key: serve.key,
+            },
+            ended: AtomicBool::new(false),
+            told: Notify::new(),
+            rounds: Mutex::new(Rounds::default()),
+        }))
+    }
+
+    /// The same call, continued as a task.
+    pub(crate) fn of_task(&self, run: Arc<dyn BackgroundTask>) -> Self {
+        let inner = &self.0;
+        Self(Arc::new(Inner {
+            method: inner.method.clone(),
+            params: inner.params.clone(),
+            caller: Arc::clone(&inner.caller),
+            visitor: inner.visitor.clone(),
+            log_level: None,
+            wants_progress: false,
+            deadline: None,
+            seals: inner.seals.clone(),
+            way: Way::Task(run),
+            ended: AtomicBool::new(false),
+            told: Notify::new(),
+            rounds: Mutex::new(Rounds::default()),
+        }))
+    }
+
+    /// Who calls: what he says of himself, unverified, and what he can do.
+    pub fn caller(&self) -> &Caller {
+        &self.0.caller
+    }
+
+    /// Who calls, as the authorization of the endpoint has found. None without one.
+    pub fn principal(&self) -> Option<&Principal> {
+        self.0.visitor.principal.as_deref()
+    }
+
+    /// The headers of the request, over HTTP.
+    pub fn headers(&self) -> Option<&HeaderMap> {
+        self.0.visitor.headers.as_deref()
+    }
+
+    /// What the client can do.
+    pub fn capabilities(&self) -> &ClientCapabilities {
+        &self.0.caller.capabilities
+    }
+
+    /// The revision that the client speaks.
+    pub fn revision(&self) -> Revision {
+        self.0.caller.revision
+    }
+
+    /// What the client attached to the call.
+    pub fn meta(&self) -> Option<Meta> {
+        let text = self.0.params.as_ref()?.meta()?;
+        serde_json::from_slice(text).ok()
+    }
+
+    /// When the call will be given up, if there is a limit.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.0.deadline
+    }
+
+    /// Does the client want to hear of progress?
+    pub fn wants_progress(&self) -> bool {
+        self.0.wants_progress
+    }
+
+    /// Says how far the call has come. Nothing is sent if nobody wants to hear it, or if it
+    /// is no further than before. Waits while the client is slow to read.
+    pub async fn progress(&self, progress: impl Into<Progress>) {
+        let Way::Call { link, key } = &self.0.way else {
+            return;
+        };
+        if !self.0.wants_progress {
+            return;
+        }
+        if let Ok(params) = Payload::encode(&progress.into()) {
+            link.tell(Input::Progress { key: *key, params });
+            poll_fn(|task| link.poll_room(task)).await;
+        }
+    }
+
+    /// Sends a log message to the client, if it wants messages of this level.
+    /// Waits while the client is slow to read.
+    ///
+    /// No credentials and no personal data: logs are kept.
+    pub async fn log<T: Serialize + ?Sized>(&self, level: LoggingLevel, data: &T) {
+        let Way::Call { link, key } = &self.0.way else {
+            return;
+        };
+        let is_unwanted = match (self.revision().era(), self.0.log_level) {
+            (Era::Stateless, None) => true,
+            (_, Some(wanted)) => level < wanted,
+            (Era::Handshake, None) => false,
+        };
+        if is_unwanted {
+            return;
+        }
+        let Ok(data) = RawJson::encode(data) else {
+            return;
+        };
+        if let Ok(params) = Payload::encode(&LoggingMessageNotificationParams::new(level, data)) {
+            link.tell(Input::Log {
+                key: Some(*key),
+                level,
+                params,
+            });
+            poll_fn(|task| link.poll_room(task)).await;
+        }
+    }
+
+    /// Lets the client come back for the rest: ends the stream of this call after telling
+    /// the client to return after `retry`, while the handler works on.
+    ///
+    /// Only where the client can: over HTTP in revision 2025-11-25. Elsewhere nothing happens.
+    pub fn release_stream(&self, retry: Duration) {
+        if let Way::Call { link, .. } = &self.0.way {
+            link.release(retry);
+        }
+    }
+
+    /// Has the call ended, because it was answered or nobody waits for it any more?
+    ///
+    /// The handler itself need not ask: it is dropped. This is for work that it started.
+    pub fn has_ended(&self) -> bool {
+        self.0.ended.load(Ordering::Acquire)
+    }
+
+    /// Waits for the end of the call.
+    pub async fn ended(&self) {
+        loop {
+            let told = self.0.told.notified();
+            if self.has_ended() {
+                return;
+            }
+            told.await;
+        }
+    }
+
+    /// The method of the call.
+    pub(crate) fn method(&self) -> &MethodName {
+        &self.0.method
+    }
+
+    /// Everything that the call came with.
+    pub(crate) fn params(&self) -> Option<&Payload> {
+        self.0.params.as_ref()
+    }
+
+    /// Says to whoever waits for it that the call has ended.
+    pub(crate) fn end(&self) {
+        self.0.ended.store(true, Ordering::Release);
+        self.0.told.notify_waiters();
+    }
+}
+
+impl fmt::Debug for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Context")
+            .field("method", &self.0.method)
+            .field("caller", &self.0.caller)
+            .finish_non_exhaustive()
+    }
+}

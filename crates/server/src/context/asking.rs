@@ -1,0 +1,263 @@
+//! How a handler asks the client, in either era.
+//!
+//! In the handshake era the question is a request of ours, and the handler waits for the
+//! answer. In the stateless era a handler that waits for an answer is dropped, the question
+//! is its result, and when the client calls again it runs from its beginning with the answer
+//! at hand. So: ask first, act then; what must not be done twice goes into [`Context::once`].
+//!
+//! Specification: client/elicitation, client/sampling, client/roots; 2026-07-28
+//! basic/patterns/mrtr.
+
+use std::future::{Future, pending};
+use std::sync::{MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use switchboard_protocol::jsonrpc::ErrorObject;
+use switchboard_protocol::machine::server::Answer;
+use switchboard_protocol::types::{
+    CreateMessageRequestParams, CreateMessageResult, ElicitAction, ElicitRequestFormParams,
+    ElicitRequestParams, ElicitRequestUrlParams, ElicitResult, ListRootsResult, Root,
+};
+use switchboard_protocol::{Era, RawJson};
+
+use super::{AskError, Context, Elicited, Rounds, Way};
+use crate::context::question::Question;
+use crate::schema;
+use crate::seal::Binding;
+
+impl Context {
+    /// Asks the user to fill in a form with the fields of `T`, which must be flat: texts,
+    /// numbers, truth values and choices.
+    ///
+    /// `name` tells this question from others of the same call.
+    ///
+    /// # Errors
+    /// The client cannot be asked, or did not answer as it should.
+    pub async fn elicit<T: DeserializeOwned + JsonSchema>(
+        &self,
+        name: &str,
+        message: impl Into<String>,
+    ) -> Result<Elicited<T>, AskError> {
+        let schema =
+            schema::form_schema::<T>().map_err(|error| AskError::BadQuestion(error.to_string()))?;
+        let form = ElicitRequestFormParams::new(message, schema.schema().clone());
+        let result = self
+            .elicit_with(name, ElicitRequestParams::Form(form))
+            .await?;
+        Ok(match result.action {
+            ElicitAction::Accept => {
+                let content = serde_json::Value::Object(result.content.unwrap_or_default());
+                let content = serde_json::from_value(content)
+                    .map_err(|error| AskError::BadAnswer(format!("{name}: {error}")))?;
+                Elicited::Accepted(content)
+            }
+            ElicitAction::Decline => Elicited::Declined,
+            _ => Elicited::Cancelled,
+        })
+    }
+
+    /// Asks the user to visit a page; true if he agrees to. What he does there goes past the
+    /// client, so this is the way to ask for secrets.
+    ///
+    /// # Errors
+    /// The client cannot be asked, or did not answer as it should.
+    pub async fn elicit_url(
+        &self,
+        name: &str,
+        message: impl Into<String>,
+        url: impl Into<String>,
+    ) -> Result<bool, AskError> {
+        let params = ElicitRequestUrlParams::new(message, url);
+        let result = self
+            .elicit_with(name, ElicitRequestParams::Url(params))
+            .await?;
+        Ok(result.action == ElicitAction::Accept)
+    }
+
+    /// Asks the user, with parameters of your own making.
+    ///
+    /// # Errors
+    /// The client cannot be asked, or did not answer as it should.
+    pub async fn elicit_with(
+        &self,
+        name: &str,
+        params: ElicitRequestParams,
+    ) -> Result<ElicitResult, AskError> {
+        self.ask(name, Question::elicitation(&params)?).await
+    }
+
+    /// Asks the client's model.
+    ///
+    /// # Errors
+    /// The client cannot be asked, or did not answer as it should.
+    pub async fn sample(
+        &self,
+        name: &str,
+        params: CreateMessageRequestParams,
+    ) -> Result<CreateMessageResult, AskError> {
+        self.ask(name, Question::sampling(&params)?).await
+    }
+
+    /// Asks which folders the client works in.
+    ///
+    /// # Errors
+    /// The client cannot be asked, or did not answer as it should.
+    pub async fn roots(&self, name: &str) -> Result<Vec<Root>, AskError> {
+        let result: ListRootsResult = self.ask(name, Question::roots()).await?;
+        Ok(result.roots)
+    }
+
+    /// Does something once in a call, however often the call is taken up again with
+    /// answers: what came of it is kept.
+    ///
+    /// # Errors
+    /// What came of it cannot be written as JSON, or read again.
+    pub async fn once<T, F>(&self, name: &str, work: F) -> Result<T, AskError>
+    where
+        T: Serialize + DeserializeOwned,
+        F: Future<Output = T>,
+    {
+        if !self.is_retried() {
+            return Ok(work.await);
+        }
+        if self.lock_rounds().is_none() {
+            return pending().await;
+        }
+        let noted = self.rounds().noted(name);
+        if let Some(noted) = noted {
+            return noted
+                .decode()
+                .map_err(|error| AskError::BadAnswer(format!("{name}: {error}")));
+        }
+        let value = work.await;
+        let note =
+            RawJson::encode(&value).map_err(|error| AskError::BadQuestion(error.to_string()))?;
+        self.rounds().note(name, note);
+        Ok(value)
+    }
+
+    /// Asks, and reads the answer as what it should be.
+    async fn ask<R: DeserializeOwned>(
+        &self,
+        name: &str,
+        question: Question,
+    ) -> Result<R, AskError> {
+        let asked = match &self.0.way {
+            Way::Task(task) => {
+                self.check(&question)?;
+                task.ask(name, question)
+            }
+            Way::Call { .. } if self.is_retried() => {
+                return match self.answer_or_ask(name, question)? {
+                    Some(answer) => Ok(answer),
+                    // Whoever runs the handler sees why it waits, and ends the call.
+                    None => pending().await,
+                };
+            }
+            Way::Call { link, key } => {
+                self.check(&question)?;
+                link.ask(*key, question.method, question.params)
+            }
+        };
+        let answer = asked.await.map_err(|_| AskError::Ended)??;
+        answer
+            .decode()
+            .map_err(|error| AskError::BadAnswer(format!("{name}: {error}")))
+    }
+
+    /// Stateless: the answer to a question if it is here, otherwise the question is noted,
+    /// and the call ends with it when the handler next waits.
+    fn answer_or_ask<R: DeserializeOwned>(
+        &self,
+        name: &str,
+        question: Question,
+    ) -> Result<Option<R>, AskError> {
+        let Some(mut rounds) = self.lock_rounds() else {
+            return Ok(None);
+        };
+        if let Some(answer) = rounds.answer(name) {
+            return answer.decode().map(Some).or_else(|error| {
+                let message = format!("inputResponses.{name}: {error}");
+                rounds.give_up(ErrorObject::invalid_params(message));
+                Ok(None)
+            });
+        }
+        drop(rounds);
+        self.check(&question)?;
+        self.rounds().ask(name, question);
+        Ok(None)
+    }
+
+    /// May this client be asked this?
+    fn check(&self, question: &Question) -> Result<(), AskError> {
+        if question.is_within(self.capabilities()) {
+            return Ok(());
+        }
+        self.rounds().note_missing(question.required());
+        Err(AskError::NotDeclared(question.method))
+    }
+
+    /// Does the call come back with its answers, rather than wait for them?
+    fn is_retried(&self) -> bool {
+        matches!(self.0.way, Way::Call { .. }) && self.revision().era() == Era::Stateless
+    }
+
+    /// The error of a call that failed because the client lacks a capability.
+    pub(crate) fn refusal(&self) -> Option<ErrorObject> {
+        match self.revision().era() {
+            Era::Stateless => self.rounds().refusal(),
+            Era::Handshake => None,
+        }
+    }
+
+    /// The answer of a handler that waits, if what it waits for is the client.
+    pub(crate) fn interruption(&self) -> Option<Answer> {
+        if !self.is_retried() {
+            return None;
+        }
+        let now = SystemTime::now();
+        self.rounds().interruption(|plain| {
+            self.0
+                .seals
+                .seal(&self.binding(), now, now + STATE_LIFE, plain)
+                .map_err(|error| error.to_string())
+        })
+    }
+
+    /// The rounds, after reading what the client sent; none if the call cannot go on.
+    fn lock_rounds(&self) -> Option<MutexGuard<'_, Rounds>> {
+        let mut rounds = self.rounds();
+        rounds.read(self.params(), |sealed| {
+            self.0
+                .seals
+                .open(&self.binding(), SystemTime::now(), sealed)
+                .map_err(|error| error.to_string())
+        });
+        rounds.can_go_on().then_some(rounds)
+    }
+
+    fn rounds(&self) -> MutexGuard<'_, Rounds> {
+        // Nothing that runs under the lock leaves it half done.
+        self.0.rounds.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What a sealed state belongs to: this caller and this very call.
+    fn binding(&self) -> Binding {
+        let params = self.params();
+        let name = params.and_then(|params| params.name().or_else(|| params.string_member("uri")));
+        let arguments = params
+            .and_then(|params| params.member("arguments"))
+            .and_then(|arguments| std::str::from_utf8(arguments).ok());
+        Binding::new("requestState")
+            .caller(self.principal())
+            .method(self.method().as_str())
+            .name(name.as_deref().unwrap_or_default())
+            .arguments(arguments)
+    }
+}
+
+// Long enough for a person to answer, short enough that a lost state is soon worthless.
+const STATE_LIFE: Duration = Duration::from_secs(60 * 60);

@@ -1,0 +1,156 @@
+//! A machine with the handlers that work for it.
+//!
+//! Everything that does not depend on how bytes travel: questions find their askers,
+//! handlers that nobody waits for are stopped. The drivers in `pipe.rs` and `http.rs` do
+//! the rest.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+use switchboard_protocol::machine::server::{
+    AskError, AskKey, Input, Output, Serve, ServeKey, ServerConfig, ServerMachine,
+};
+use switchboard_protocol::{Method, Payload, Revision};
+use tokio::sync::oneshot;
+use tokio::task::AbortHandle;
+
+use crate::audience::Audience;
+use crate::context::{Context, Visitor};
+use crate::limits::Limits;
+use crate::link::Link;
+use crate::seal::SealingKeys;
+use crate::service::Service;
+
+/// What every connection of one server shares.
+pub(crate) struct Site {
+    pub(crate) service: Arc<dyn Service>,
+    pub(crate) limits: Limits,
+    pub(crate) revisions: Vec<Revision>,
+    pub(crate) seals: SealingKeys,
+    pub(crate) audience: Arc<Audience>,
+}
+
+impl Site {
+    /// The context of a call.
+    pub(crate) fn context(&self, serve: &Serve, link: Arc<dyn Link>, visitor: Visitor) -> Context {
+        let deadline = self.limits.handler.map(|limit| Instant::now() + limit);
+        Context::of_call(serve, link, visitor, self.seals.clone(), deadline)
+    }
+
+    /// What a machine is set up with.
+    pub(crate) fn config(&self) -> ServerConfig {
+        let about = self.service.about();
+        let mut config = ServerConfig::new(about.info, about.capabilities);
+        config.instructions = about.instructions;
+        config.revisions.clone_from(&self.revisions);
+        config.max_calls = self.limits.calls;
+        config.max_subscriptions = self.limits.subscriptions;
+        config.handler_timeout = self.limits.handler;
+        config.ask_timeout = self.limits.answer;
+        config
+    }
+}
+
+/// A machine with the handlers that work for it.
+pub(crate) struct Core {
+    pub(crate) machine: ServerMachine,
+    running: HashMap<ServeKey, Worker>,
+    asked: HashMap<AskKey, oneshot::Sender<Result<Payload, AskError>>>,
+    last_ask: u64,
+}
+
+/// A handler that must wait, as a task.
+struct Worker {
+    task: AbortHandle,
+    context: Context,
+}
+
+impl Core {
+    pub(crate) fn new(machine: ServerMachine) -> Self {
+        Self {
+            machine,
+            running: HashMap::new(),
+            asked: HashMap::new(),
+            last_ask: 0,
+        }
+    }
+
+    /// Takes in something that happened; what is left for the driver is appended.
+    pub(crate) fn handle(&mut self, now: Instant, input: Input, out: &mut Vec<Output>) {
+        let mut place = out.len();
+        self.machine.handle(now, input, out);
+        while let Some(output) = out.get(place) {
+            if !matches!(output, Output::Stop { .. } | Output::Reply { .. }) {
+                place += 1;
+                continue;
+            }
+            match out.remove(place) {
+                Output::Stop { key } => self.stop(key),
+                Output::Reply { ask, outcome, .. } => {
+                    if let Some(asker) = self.asked.remove(&ask) {
+                        // Whoever asked may have stopped waiting.
+                        let _ = asker.send(outcome);
+                    }
+                }
+                other => out.insert(place, other),
+            }
+        }
+    }
+
+    /// A handler has answered.
+    pub(crate) fn answered(&mut self, key: ServeKey) {
+        if let Some(worker) = self.running.remove(&key) {
+            worker.context.end();
+        }
+    }
+
+    /// A handler must wait, as this task.
+    pub(crate) fn keep(&mut self, key: ServeKey, task: AbortHandle, context: Context) {
+        self.running.insert(key, Worker { task, context });
+    }
+
+    /// How many handlers are waiting.
+    pub(crate) fn running(&self) -> usize {
+        self.running.len()
+    }
+
+    /// Asks the client for a handler.
+    pub(crate) fn ask(
+        &mut self,
+        now: Instant,
+        key: ServeKey,
+        method: Method,
+        params: Option<Payload>,
+        asker: oneshot::Sender<Result<Payload, AskError>>,
+        out: &mut Vec<Output>,
+    ) {
+        self.last_ask += 1;
+        let ask = AskKey(self.last_ask);
+        self.asked.retain(|_, waiting| !waiting.is_closed());
+        self.asked.insert(ask, asker);
+        let input = Input::Ask {
+            key: Some(key),
+            ask,
+            method,
+            params,
+        };
+        self.handle(now, input, out);
+    }
+
+    fn stop(&mut self, key: ServeKey) {
+        if let Some(worker) = self.running.remove(&key) {
+            worker.task.abort();
+            worker.context.end();
+        }
+    }
+}
+
+impl Drop for Core {
+    fn drop(&mut self) {
+        for worker in self.running.values() {
+            worker.task.abort();
+            worker.context.end();
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! Conversations over HTTP: which one a request belongs to, and what it is answered with.
+//!
+//! Everything that HTTP alone can say was said by the endpoint in `switchboard-transport`;
+//! the messages of one conversation are in `conversation`, the streams that they go
+//! out on in `lane`.
+//!
+//! Specification: basic/transports of each revision.
+
+mod conversation;
+mod lane;
+mod waiting;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use http::{HeaderName, Response};
+use switchboard_protocol::http::header;
+use switchboard_protocol::http::server::{Admission, Refusal};
+use switchboard_protocol::http::session::{SessionError, SessionId};
+use switchboard_protocol::machine::Wire;
+use switchboard_protocol::machine::server::{ServerConfig, ServerMachine};
+use switchboard_transport::http::{
+    Body, Delete, Get, Host, HttpSettings, OldGet, OldPost, Post, Principal, ReplayLimits,
+    SessionLimits, Sessions, accepted, event_stream, events, no_content, refuse,
+};
+
+use crate::context::Visitor;
+use crate::core::Site;
+
+use conversation::{Conversation, Kind};
+
+/// The conversations behind one endpoint.
+pub(crate) struct Conversations {
+    site: Arc<Site>,
+    settings: HttpSettings,
+    config: Arc<ServerConfig>,
+    /// For the transport of 2024-11-05, whose one stream is like a pipe.
+    pipe_config: Arc<ServerConfig>,
+    sessions: Sessions<Conversation>,
+    replay: ReplayLimits,
+}
+
+impl Conversations {
+    pub(crate) fn new(site: Arc<Site>, settings: HttpSettings) -> Self {
+        let mut config = site.config();
+        config.revisions.clone_from(&settings.endpoint.revisions);
+        let pipe_config = Arc::new(config.clone());
+        config.wire = Wire::Http;
+        let mut limits = SessionLimits::default();
+        limits.total = site.limits.sessions;
+        limits.per_principal = site.limits.sessions_per_caller;
+        limits.idle = site.limits.session_idle;
+        limits.life = site.limits.session_life;
+        Self {
+            config: Arc::new(config),
+            pipe_config,
+            sessions: Sessions::new(limits),
+            replay: ReplayLimits::default(),
+            settings,
+            site,
+        }
+    }
+
+    /// Ends sessions that nobody has used for long.
+    pub(crate) fn sweep(&self) {
+        let now = Instant::now();
+        if self.sessions.next_sweep().is_some_and(|due| due <= now) {
+            for lapsed in self.sessions.sweep(now) {
+                lapsed.close();
+            }
+        }
+    }
+
+    /// When sweeping is wanted next.
+    pub(crate) fn next_sweep(&self) -> Option<Instant> {
+        self.sessions.next_sweep()
+    }
+
+    /// Ends everything.
+    pub(crate) fn close(&self) {
+        for session in self.sessions.drain() {
+            session.close();
+        }
+    }
+
+    /// How many sessions there are.
+    pub(crate) fn sessions(&self) -> usize {
+        self.sessions.len()
+    }
+
+    fn unknown_session(&self) -> Response<Body> {
+        self.refuse(&SessionError::Unknown.into())
+    }
+
+    fn refuse(&self, refusal: &Refusal) -> Response<Body> {
+        refuse(refusal, &self.settings.endpoint, None)
+    }
+
+    /// A handshake: if it succeeds, there is a session.
+    async fn open(self: Arc<Self>, post: Post) -> Response<Body> {
+        self.sweep();
+        let machine = ServerMachine::new(Arc::clone(&self.config));
+        let conversation = Conversation::new(Arc::clone(&self), machine, Kind::Session);
+        let inserted = self
+            .sessions
+            .insert(Instant::now(), conversation, post.principal.clone());
+        let (id, conversation) = match inserted {
+            Ok(inserted) => inserted,
+            Err(full) => return full.response(),
+        };
+        let principal = post.principal.clone();
+        let mut response = conversation.answer(post).await;
+        if conversation.is_open() {
+            let headers = response.headers_mut();
+            headers.insert(SESSION_ID, id.header_value());
+            conversation.join_audience();
+        } else {
+            self.sessions.remove(&id, principal.as_deref());
+        }
+        response
+    }
+
+    fn find(&self, id: &SessionId, principal: Option<&Principal>) -> Option<Arc<Conversation>> {
+        self.sessions.find(Instant::now(), id, principal)
+    }
+}
+
+impl Host for Conversations {
+    async fn post(self: Arc<Self>, post: Post) -> Response<Body> {
+        let (machine, kind) = match &post.admission {
+            Admission::Stateless => {
+                let machine = ServerMachine::stateless(Arc::clone(&self.config));
+                (machine, Kind::Stateless)
+            }
+            Admission::Sessionless { revision } => {
+                let machine = ServerMachine::sessionless(Arc::clone(&self.config), *revision);
+                (machine, Kind::Sessionless)
+            }
+            Admission::Opening => return self.open(post).await,
+            Admission::Session { id, .. } => {
+                return match self.find(id, post.principal.as_deref()) {
+                    Some(conversation) => conversation.answer(post).await,
+                    None => refuse(
+                        &SessionError::Unknown.into(),
+                        &self.settings.endpoint,
+                        Some(&post.frame),
+                    ),
+                };
+            }
+            _ => return self.unknown_session(),
+        };
+        let conversation = Arc::new(Conversation::new(self, machine, kind));
+        conversation.answer(post).await
+    }
+
+    async fn get(self: Arc<Self>, get: Get) -> Response<Body> {
+        let session = get.session.as_ref();
+        match session.and_then(|id| self.find(id, get.principal.as_deref())) {
+            Some(conversation) => conversation.listen(get.last_event_id.as_deref()),
+            None => self.unknown_session(),
+        }
+    }
+
+    async fn delete(self: Arc<Self>, delete: Delete) -> Response<Body> {
+        match self
+            .sessions
+            .remove(&delete.session, delete.principal.as_deref())
+        {
+            Some(conversation) => {
+                conversation.close();
+                no_content()
+            }
+            None => self.unknown_session(),
+        }
+    }
+
+    async fn old_get(self: Arc<Self>, get: OldGet) -> Response<Body> {
+        self.sweep();
+        let machine = ServerMachine::new(Arc::clone(&self.pipe_config));
+        let conversation = Conversation::new(Arc::clone(&self), machine, Kind::Old);
+        let inserted = self
+            .sessions
+            .insert(Instant::now(), conversation, get.principal.clone());
+        let (id, conversation) = match inserted {
+            Ok(inserted) => inserted,
+            Err(full) => return full.response(),
+        };
+        let (sender, body) = events(&self.settings.stream);
+        // There is room in a new stream.
+        let _ = sender.send_event(&get.endpoint_event(&id));
+        conversation.join_audience();
+        conversation.take_stream(&sender);
+        // The stream is the connection: when it ends, so does the session.
+        let (sessions, principal) = (Arc::downgrade(&self), get.principal.clone());
+        sender.on_closed(move || {
+            if let Some(conversations) = sessions.upgrade()
+                && let Some(gone) = conversations.sessions.remove(&id, principal.as_deref())
+            {
+                gone.close();
+            }
+        });
+        event_stream(body)
+    }
+
+    async fn old_post(self: Arc<Self>, post: OldPost) -> Response<Body> {
+        match self.find(&post.session, post.principal.as_deref()) {
+            Some(conversation) => {
+                let visitor = Visitor {
+                    principal: post.principal,
+                    headers: Some(Arc::new(post.headers)),
+                };
+                conversation.receive_shared(post.frame, visitor);
+                accepted()
+            }
+            None => self.unknown_session(),
+        }
+    }
+
+    fn stopping(&self) {
+        self.site.audience.stopping();
+    }
+}
+
+const SESSION_ID: HeaderName = header::SESSION_ID;

@@ -1,0 +1,397 @@
+//! One conversation over HTTP: a session, or a request that stands alone.
+//!
+//! A machine and its lanes behind a short lock, and no task: an idle session is a few
+//! hundred bytes. Handlers that are ready at once are answered where the request is; one
+//! that must wait is a task that takes the lock when it has something to say.
+//!
+//! Specification: basic/transports of each revision.
+
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::task::{Context as TaskContext, Poll};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use http::{Response, StatusCode};
+use switchboard_protocol::http::negotiate::Format;
+use switchboard_protocol::http::server::{Stage, begin_answer};
+use switchboard_protocol::jsonrpc::{self, Frame, Malformed, Message, Notification};
+use switchboard_protocol::machine::Lane;
+use switchboard_protocol::machine::server::{
+    Answer, Caller, Input, Output, Serve, ServeKey, ServerMachine,
+};
+use switchboard_protocol::{Method, Payload, Revision};
+use switchboard_transport::http::{
+    Body, EventSender, Post, ReplayLimits, accepted, event_stream, events, json,
+};
+use tokio::sync::oneshot;
+
+use super::Conversations;
+use super::lane::{First, Lanes, Resumes};
+use super::waiting::Waiting;
+use crate::context::Visitor;
+use crate::core::Core;
+use crate::link::{Asked, Link};
+use crate::runner::{Running, Started, start};
+
+/// One conversation.
+pub(super) struct Conversation {
+    home: Arc<Conversations>,
+    kind: Kind,
+    me: OnceLock<Weak<Self>>,
+    state: Mutex<State>,
+}
+
+/// How requests belong together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// One request that stands alone, of the stateless era.
+    Stateless,
+    /// One request that stands alone, of the handshake era.
+    Sessionless,
+    /// A session.
+    Session,
+    /// A session of the transport of 2024-11-05, with one stream.
+    Old,
+}
+
+struct State {
+    core: Core,
+    lanes: Lanes,
+    caller: Option<Arc<Caller>>,
+}
+
+/// What must be done without the lock.
+#[derive(Default)]
+struct Errands {
+    serve: Vec<Serve>,
+    told: Vec<Notification>,
+}
+
+impl Conversation {
+    pub(super) fn new(home: Arc<Conversations>, machine: ServerMachine, kind: Kind) -> Self {
+        Self {
+            home,
+            kind,
+            me: OnceLock::new(),
+            state: Mutex::new(State {
+                core: Core::new(machine),
+                lanes: Lanes::default(),
+                caller: None,
+            }),
+        }
+    }
+
+    /// From now on, the conversation hears of changes.
+    pub(super) fn join_audience(self: &Arc<Self>) {
+        let me = self.me.get_or_init(|| Arc::downgrade(self));
+        self.home
+            .site
+            .audience
+            .join(Weak::clone(me) as Weak<dyn Link>);
+    }
+
+    /// Answers a POST.
+    pub(super) async fn answer(self: &Arc<Self>, post: Post) -> Response<Body> {
+        let era = post.admission.era();
+        let accepts = post.accepted;
+        let visitor = Visitor {
+            principal: post.principal,
+            headers: Some(Arc::new(post.headers)),
+        };
+        self.me.get_or_init(|| Arc::downgrade(self));
+        let lane = self.lock().lanes.open(accepts);
+        // From here on, being dropped means that the client has gone.
+        let waiting = Waiting::new(self, lane, self.home.settings.stream.keep_alive);
+        self.receive(lane, post.frame, visitor);
+        match waiting.await {
+            Some(First::Nothing) => accepted(),
+            Some(First::Stream(body)) => event_stream(body),
+            Some(First::Batch(responses)) => json(StatusCode::OK, array(responses)),
+            Some(First::Answer(message, stage)) => {
+                match begin_answer(&message, era, stage, accepts) {
+                    Some((status, Format::Json)) => json(status, message.to_bytes()),
+                    Some(_) => one_event(&self.home, &message),
+                    None => accepted(),
+                }
+            }
+            None => gone(),
+        }
+    }
+
+    /// Takes in what a client of 2024-11-05 posted; it is answered on the one stream.
+    pub(super) fn receive_shared(
+        self: &Arc<Self>,
+        frame: Result<Frame, Malformed>,
+        visitor: Visitor,
+    ) {
+        self.receive(Lane::SHARED, frame, visitor);
+    }
+
+    /// Opens the stream that belongs to no request, or resumes one.
+    pub(super) fn listen(self: &Arc<Self>, last_event_id: Option<&str>) -> Response<Body> {
+        let (sender, body) = events(&self.home.settings.stream);
+        let mut state = self.lock();
+        match last_event_id {
+            None => state.lanes.listen(sender),
+            Some(id) => match state.lanes.resume(id, sender.clone()) {
+                Ok(Some(lane)) => self.watch(lane, &sender),
+                Ok(None) => {}
+                Err(error) => {
+                    let error = jsonrpc::ErrorObject::invalid_request(error.to_string());
+                    let answer = Message::from(jsonrpc::Response::without_id(error));
+                    return json(StatusCode::BAD_REQUEST, answer.to_bytes());
+                }
+            },
+        }
+        event_stream(body)
+    }
+
+    /// The one stream of a client of 2024-11-05.
+    pub(super) fn take_stream(&self, sender: &EventSender) {
+        self.lock().lanes.listen(sender.clone());
+    }
+
+    /// Has the handshake succeeded?
+    pub(super) fn is_open(&self) -> bool {
+        self.lock().caller.is_some()
+    }
+
+    /// Ends the conversation: the client has gone or must.
+    pub(super) fn close(self: &Arc<Self>) {
+        let mut state = self.lock();
+        self.handle(&mut state, Stage::Answer, Input::PeerClosed);
+        state.lanes.close();
+    }
+
+    /// What a POST is answered with, once that is known.
+    pub(super) fn poll_first(&self, lane: Lane, task: &mut TaskContext<'_>) -> Poll<Option<First>> {
+        self.lock().lanes.poll_first(lane, task)
+    }
+
+    /// A POST has waited for long: a stream shows that it is not forgotten.
+    pub(super) fn begin_stream(self: &Arc<Self>, lane: Lane) {
+        self.lock().lanes.begin_stream(self, lane);
+    }
+
+    /// The client of a POST has gone.
+    pub(super) fn lane_gone(self: &Arc<Self>, lane: Lane) {
+        let mut state = self.lock();
+        state.lanes.detach(lane);
+        self.handle(&mut state, Stage::Answer, Input::LaneClosed { lane });
+    }
+
+    /// A stream for a lane, whose end is noticed.
+    pub(super) fn new_stream(self: &Arc<Self>, lane: Lane) -> (EventSender, Body) {
+        let (sender, body) = events(&self.home.settings.stream);
+        self.watch(lane, &sender);
+        (sender, body)
+    }
+
+    pub(super) fn replay_limits(&self) -> &ReplayLimits {
+        &self.home.replay
+    }
+
+    fn watch(self: &Arc<Self>, lane: Lane, sender: &EventSender) {
+        let conversation = Arc::downgrade(self);
+        sender.on_closed(move || {
+            if let Some(conversation) = conversation.upgrade() {
+                conversation.lane_gone(lane);
+            }
+        });
+    }
+
+    /// Takes in a message, and has done what follows from it.
+    fn receive(self: &Arc<Self>, lane: Lane, frame: Result<Frame, Malformed>, visitor: Visitor) {
+        let mut state = self.lock();
+        let input = Input::Received { lane, frame };
+        let errands = self.handle(&mut state, Stage::Admission, input);
+        let caller = state.caller.clone();
+        drop(state);
+        for told in errands.told {
+            self.home.site.service.told(told, caller.as_ref());
+        }
+        let mut serve = errands.serve;
+        // Answers may have calls started again, with input.
+        while let Some(next) = serve.pop() {
+            serve.extend(self.serve(lane, next, visitor.clone()));
+        }
+    }
+
+    /// Has a call handled; gives what is to be handled after it.
+    fn serve(self: &Arc<Self>, lane: Lane, serve: Serve, visitor: Visitor) -> Vec<Serve> {
+        let key = serve.key;
+        let link: Arc<dyn Link> = Arc::new(LaneLink {
+            conversation: Arc::clone(self),
+            lane,
+        });
+        let context = self.home.site.context(&serve, link, visitor.clone());
+        match start(&*self.home.site.service, serve, context.clone()) {
+            Started::Done(answer) => {
+                context.end();
+                self.answered(key, answer)
+            }
+            Started::Waiting(running) => {
+                let mut state = self.lock();
+                let conversation = Arc::clone(self);
+                let worker = conversation.work(lane, key, running, visitor);
+                // It cannot get to its end before the lock is free.
+                let task = tokio::spawn(worker);
+                state.core.keep(key, task.abort_handle(), context);
+                Vec::new()
+            }
+        }
+    }
+
+    /// A handler that must wait.
+    async fn work(self: Arc<Self>, lane: Lane, key: ServeKey, running: Running, visitor: Visitor) {
+        let answer = running.await;
+        let mut serve = self.answered(key, answer);
+        while let Some(next) = serve.pop() {
+            serve.extend(self.serve(lane, next, visitor.clone()));
+        }
+    }
+
+    fn answered(self: &Arc<Self>, key: ServeKey, answer: Answer) -> Vec<Serve> {
+        let mut state = self.lock();
+        state.core.answered(key);
+        let input = Input::Answered { key, answer };
+        self.handle(&mut state, Stage::Answer, input).serve
+    }
+
+    /// Gives the machine something that happened, and does what can be done under the lock.
+    fn handle(self: &Arc<Self>, state: &mut State, stage: Stage, input: Input) -> Errands {
+        let mut out = Vec::new();
+        state.core.handle(Instant::now(), input, &mut out);
+        self.settle(state, stage, out)
+    }
+
+    fn settle(self: &Arc<Self>, state: &mut State, stage: Stage, out: Vec<Output>) -> Errands {
+        let mut errands = Errands::default();
+        for output in out {
+            match output {
+                Output::Send { lane, message } => state.lanes.send(self, lane, message, stage),
+                Output::SendBatch { lane, responses } => {
+                    state.lanes.send_batch(self, lane, responses);
+                }
+                Output::Accepted { lane } => state.lanes.accept(lane),
+                Output::Serve(serve) => errands.serve.push(serve),
+                Output::Told(told) => errands.told.push(told),
+                Output::Opened(caller) => {
+                    state.lanes.resumes = self.resumes(caller.revision);
+                    state.caller = Some(caller);
+                }
+                Output::Listening { .. } if self.kind == Kind::Stateless => {
+                    self.join_audience();
+                }
+                // What else there is concerns the machine alone.
+                _ => {}
+            }
+        }
+        errands
+    }
+
+    /// What a client of this revision can do after it has lost a stream.
+    fn resumes(&self, revision: Revision) -> Resumes {
+        match self.kind {
+            Kind::Session if revision.primes_streams() => Resumes::Primed,
+            Kind::Session => Resumes::ByEvent,
+            Kind::Stateless | Kind::Sessionless | Kind::Old => Resumes::Never,
+        }
+    }
+
+    fn me(&self) -> Option<Arc<Self>> {
+        self.me.get().and_then(Weak::upgrade)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Nothing that runs under the lock can leave it half done.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A conversation, as those see it who have news for everyone.
+impl Link for Conversation {
+    fn tell(&self, input: Input) {
+        if let Some(me) = self.me() {
+            me.handle(&mut me.lock(), Stage::Answer, input);
+        }
+    }
+
+    fn ask(&self, key: ServeKey, method: Method, params: Option<Payload>) -> Asked {
+        let (asker, asked) = oneshot::channel();
+        if let Some(me) = self.me() {
+            let mut state = me.lock();
+            let mut out = Vec::new();
+            let now = Instant::now();
+            state.core.ask(now, key, method, params, asker, &mut out);
+            me.settle(&mut state, Stage::Answer, out);
+        }
+        asked
+    }
+
+    fn poll_room(&self, _task: &mut TaskContext<'_>) -> Poll<()> {
+        Poll::Ready(())
+    }
+
+    fn stopping(&self) {
+        match self.kind {
+            Kind::Stateless => self.tell(Input::Close),
+            Kind::Session | Kind::Old | Kind::Sessionless => self.lock().lanes.end_shared(),
+        }
+    }
+}
+
+/// A conversation, as the handlers see it whose calls came on one lane.
+struct LaneLink {
+    conversation: Arc<Conversation>,
+    lane: Lane,
+}
+
+impl Link for LaneLink {
+    fn tell(&self, input: Input) {
+        self.conversation.tell(input);
+    }
+
+    fn ask(&self, key: ServeKey, method: Method, params: Option<Payload>) -> Asked {
+        self.conversation.ask(key, method, params)
+    }
+
+    fn poll_room(&self, task: &mut TaskContext<'_>) -> Poll<()> {
+        self.conversation.lock().lanes.poll_room(self.lane, task)
+    }
+
+    fn release(&self, retry: Duration) {
+        let conversation = &self.conversation;
+        let mut state = conversation.lock();
+        state.lanes.release(conversation, self.lane, retry);
+    }
+}
+
+/// The answer as a stream of one event, for a client that takes nothing else.
+fn one_event(home: &Conversations, message: &Message) -> Response<Body> {
+    let (sender, body) = events(&home.settings.stream);
+    // There is room in a new stream.
+    let _ = sender.send_message(message, None);
+    sender.close();
+    event_stream(body)
+}
+
+/// The answers of a batch.
+fn array(responses: Vec<jsonrpc::Response>) -> Bytes {
+    let mut text = vec![b'['];
+    for (place, response) in responses.into_iter().enumerate() {
+        if place > 0 {
+            text.push(b',');
+        }
+        Message::from(response).write(&mut text);
+    }
+    text.push(b']');
+    text.into()
+}
+
+/// The session was ended while its request was under way.
+fn gone() -> Response<Body> {
+    let error = jsonrpc::ErrorObject::internal("the session has ended");
+    let answer = Message::from(jsonrpc::Response::without_id(error));
+    json(StatusCode::NOT_FOUND, answer.to_bytes())
+}

@@ -1,0 +1,423 @@
+//! The streams of one conversation, and what is on its way on them.
+//!
+//! Each POST has a lane. Its first message decides what it is answered with: JSON if that is
+//! the answer, an event stream if something comes before. A client of the handshake era that
+//! loses a stream may come back for it; what it missed is kept.
+//!
+//! Specification: basic/transports of each revision.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::task::{Context as TaskContext, Poll, Waker};
+use std::time::Duration;
+
+use bytes::Bytes;
+use switchboard_protocol::http::negotiate::{Accepted, Format};
+use switchboard_protocol::http::server::Stage;
+use switchboard_protocol::jsonrpc::{Message, Response};
+use switchboard_protocol::machine::Lane;
+use switchboard_transport::http::{Body, EventSender, Replay, ResumeError, message_event};
+
+use super::conversation::Conversation;
+
+/// What a POST is answered with.
+#[derive(Debug)]
+pub(super) enum First {
+    /// Nothing: 202.
+    Nothing,
+    /// The answer.
+    Answer(Message, Stage),
+    /// The answers of a batch.
+    Batch(Vec<Response>),
+    /// An event stream.
+    Stream(Body),
+}
+
+/// What a client can do after it has lost a stream.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Resumes {
+    /// Nothing: the stream is lost.
+    #[default]
+    Never,
+    /// It comes back with the id of the last event.
+    ByEvent,
+    /// The same, and it is given an id before the first message.
+    Primed,
+}
+
+/// The streams of one conversation.
+#[derive(Debug, Default)]
+pub(super) struct Lanes {
+    lanes: HashMap<u64, State>,
+    last: u64,
+    replay: Replay,
+    shared: Shared,
+    pub(super) resumes: Resumes,
+}
+
+/// One POST.
+#[derive(Debug)]
+struct State {
+    accepted: Accepted,
+    /// What it is answered with, until it is.
+    first: Option<First>,
+    /// Whoever answers it.
+    waker: Option<Waker>,
+    way: Way,
+}
+
+/// Where the messages of a POST go.
+#[derive(Debug)]
+enum Way {
+    /// The first one decides.
+    Undecided,
+    Streaming {
+        sender: EventSender,
+        stream: Option<u64>,
+    },
+    /// The client has gone, but may come back for it.
+    Detached { stream: u64 },
+    /// There are no more.
+    Ended,
+}
+
+/// The stream that belongs to no POST.
+#[derive(Debug, Default)]
+struct Shared {
+    sender: Option<EventSender>,
+    stream: Option<u64>,
+    /// What came while nobody listened.
+    unsent: Vec<Bytes>,
+}
+
+impl Lanes {
+    /// A lane for a POST that has come.
+    pub(super) fn open(&mut self, accepted: Accepted) -> Lane {
+        self.last += 1;
+        let state = State {
+            accepted,
+            first: None,
+            waker: None,
+            way: Way::Undecided,
+        };
+        self.lanes.insert(self.last, state);
+        Lane(self.last)
+    }
+
+    /// What a POST is answered with; none if nobody will answer any more.
+    pub(super) fn poll_first(
+        &mut self,
+        lane: Lane,
+        task: &mut TaskContext<'_>,
+    ) -> Poll<Option<First>> {
+        let Some(state) = self.lanes.get_mut(&lane.0) else {
+            return Poll::Ready(None);
+        };
+        match (state.first.take(), &state.way) {
+            (None, Way::Undecided) => {
+                state.waker = Some(task.waker().clone());
+                Poll::Pending
+            }
+            (first, Way::Undecided | Way::Ended) => {
+                self.lanes.remove(&lane.0);
+                Poll::Ready(first)
+            }
+            (first, _) => Poll::Ready(first),
+        }
+    }
+
+    /// Sends a message to wherever its lane leads.
+    pub(super) fn send(
+        &mut self,
+        home: &Arc<Conversation>,
+        lane: Lane,
+        message: Message,
+        stage: Stage,
+    ) {
+        if lane == Lane::SHARED {
+            return self.send_shared(home, &message);
+        }
+        let is_answer = matches!(message, Message::Response(_));
+        let Some(state) = self.lanes.get_mut(&lane.0) else {
+            // Its client has gone for good.
+            return;
+        };
+        match &state.way {
+            Way::Undecided if is_answer => state.decide(First::Answer(message, stage)),
+            Way::Undecided => {
+                // A client that takes no stream does not hear of it.
+                if self.begin_stream(home, lane) {
+                    self.put(home, lane, &message);
+                }
+            }
+            Way::Streaming { .. } | Way::Detached { .. } => {
+                self.put(home, lane, &message);
+                if is_answer {
+                    self.end(home, lane);
+                }
+            }
+            Way::Ended => {}
+        }
+    }
+
+    /// Sends the answers of a batch.
+    pub(super) fn send_batch(
+        &mut self,
+        home: &Arc<Conversation>,
+        lane: Lane,
+        responses: Vec<Response>,
+    ) {
+        let Some(state) = self.lanes.get_mut(&lane.0) else {
+            return;
+        };
+        if matches!(state.way, Way::Undecided) {
+            return state.decide(First::Batch(responses));
+        }
+        // The stream has begun, so they go out one by one.
+        for response in responses {
+            self.put(home, lane, &Message::from(response));
+        }
+        self.end(home, lane);
+    }
+
+    /// There is nothing to answer.
+    pub(super) fn accept(&mut self, lane: Lane) {
+        if let Some(state) = self.lanes.get_mut(&lane.0)
+            && matches!(state.way, Way::Undecided)
+            && state.first.is_none()
+        {
+            state.decide(First::Nothing);
+        }
+    }
+
+    /// Nothing more comes on a lane.
+    pub(super) fn end(&mut self, home: &Arc<Conversation>, lane: Lane) {
+        let Some(state) = self.lanes.get_mut(&lane.0) else {
+            return;
+        };
+        let stream = match std::mem::replace(&mut state.way, Way::Ended) {
+            Way::Streaming { sender, stream } => {
+                sender.close();
+                stream
+            }
+            Way::Detached { stream } => Some(stream),
+            Way::Undecided | Way::Ended => None,
+        };
+        if let Some(stream) = stream {
+            self.replay.end(home.replay_limits(), stream);
+        }
+        // Whoever answers the POST may not have seen it yet.
+        match state.waker.take() {
+            Some(waker) => waker.wake(),
+            None if state.first.is_none() => {
+                self.lanes.remove(&lane.0);
+            }
+            None => {}
+        }
+    }
+
+    /// Turns a POST that waits into an event stream: false if it cannot be one.
+    pub(super) fn begin_stream(&mut self, home: &Arc<Conversation>, lane: Lane) -> bool {
+        let Some(state) = self.lanes.get_mut(&lane.0) else {
+            return false;
+        };
+        let can_stream = state.accepted.accepts(Format::EventStream)
+            && matches!(state.way, Way::Undecided)
+            && state.first.is_none();
+        if !can_stream {
+            return false;
+        }
+        let (sender, body) = home.new_stream(lane);
+        let stream = (self.resumes != Resumes::Never).then(|| self.replay.open());
+        if let Some(stream) = stream
+            && self.resumes == Resumes::Primed
+        {
+            // There is room in a new stream.
+            let _ = sender.send(self.replay.prime(stream, None));
+        }
+        state.way = Way::Streaming { sender, stream };
+        state.decide(First::Stream(body));
+        true
+    }
+
+    /// Ends the stream of a POST for now: the client shall come back for the rest.
+    pub(super) fn release(&mut self, home: &Arc<Conversation>, lane: Lane, retry: Duration) {
+        if self.resumes != Resumes::Primed {
+            return;
+        }
+        self.begin_stream(home, lane);
+        let Some(state) = self.lanes.get_mut(&lane.0) else {
+            return;
+        };
+        if let Way::Streaming {
+            sender,
+            stream: Some(stream),
+        } = &state.way
+        {
+            let stream = *stream;
+            let _ = sender.send(self.replay.prime(stream, Some(retry)));
+            sender.close();
+            state.way = Way::Detached { stream };
+        }
+    }
+
+    /// The client of a lane has gone: false if it may come back.
+    pub(super) fn detach(&mut self, lane: Lane) {
+        let Some(state) = self.lanes.get_mut(&lane.0) else {
+            return;
+        };
+        match &state.way {
+            Way::Streaming {
+                stream: Some(stream),
+                ..
+            } => {
+                state.way = Way::Detached { stream: *stream };
+                state.first = None;
+            }
+            Way::Detached { .. } => {}
+            _ => {
+                self.lanes.remove(&lane.0);
+            }
+        }
+    }
+
+    /// Has the client room for more on this lane?
+    pub(super) fn poll_room(&self, lane: Lane, task: &mut TaskContext<'_>) -> Poll<()> {
+        match self.lanes.get(&lane.0).map(|state| &state.way) {
+            Some(Way::Streaming { sender, .. }) => sender.poll_room(task),
+            _ => Poll::Ready(()),
+        }
+    }
+
+    /// The stream that belongs to no POST has a reader. A reader before loses it.
+    pub(super) fn listen(&mut self, sender: EventSender) {
+        if let Some(before) = self.shared.sender.take() {
+            before.close();
+        }
+        if self.resumes != Resumes::Never {
+            let stream = *self.shared.stream.get_or_insert_with(|| self.replay.open());
+            if self.resumes == Resumes::Primed {
+                let _ = sender.send(self.replay.prime(stream, None));
+            }
+        }
+        for event in self.shared.unsent.drain(..) {
+            let _ = sender.send(event);
+        }
+        self.shared.sender = Some(sender);
+    }
+
+    /// A client comes back for a stream: false if it is over, so that nothing follows.
+    pub(super) fn resume(
+        &mut self,
+        last_event_id: &str,
+        sender: EventSender,
+    ) -> Result<Option<Lane>, ResumeError> {
+        let resumed = self.replay.resume(last_event_id)?;
+        for event in resumed.events {
+            let _ = sender.send(event);
+        }
+        if resumed.is_ended {
+            sender.close();
+            return Ok(None);
+        }
+        let number = resumed.stream;
+        if self.shared.stream == Some(number) {
+            // What came meanwhile is among the events of the replay.
+            self.shared.unsent.clear();
+            if let Some(before) = self.shared.sender.replace(sender) {
+                before.close();
+            }
+            return Ok(None);
+        }
+        let found = self.lanes.iter_mut().find(|(_, state)| match &state.way {
+            Way::Detached { stream } => *stream == number,
+            Way::Streaming { stream, .. } => *stream == Some(number),
+            _ => false,
+        });
+        let Some((lane, state)) = found else {
+            sender.close();
+            return Ok(None);
+        };
+        let stream = Some(number);
+        let before = std::mem::replace(&mut state.way, Way::Streaming { sender, stream });
+        if let Way::Streaming { sender, .. } = before {
+            sender.close();
+        }
+        Ok(Some(Lane(*lane)))
+    }
+
+    /// Ends the stream that belongs to no POST.
+    pub(super) fn end_shared(&mut self) {
+        if let Some(sender) = self.shared.sender.take() {
+            sender.close();
+        }
+    }
+
+    /// Ends everything.
+    pub(super) fn close(&mut self) {
+        self.end_shared();
+        self.lanes.retain(|_, state| {
+            if let Way::Streaming { sender, .. } = &state.way {
+                sender.close();
+            }
+            state.way = Way::Ended;
+            if let Some(waker) = state.waker.take() {
+                waker.wake();
+            }
+            state.first.is_some()
+        });
+    }
+
+    /// Puts a message on a stream, or keeps it for when the client is back.
+    fn put(&mut self, home: &Arc<Conversation>, lane: Lane, message: &Message) {
+        let limits = home.replay_limits();
+        match self.lanes.get(&lane.0).map(|state| &state.way) {
+            Some(Way::Streaming {
+                sender,
+                stream: Some(stream),
+            }) => {
+                let _ = sender.send(self.replay.push(limits, *stream, message));
+            }
+            Some(Way::Streaming { sender, .. }) => {
+                let _ = sender.send(message_event(message, None));
+            }
+            Some(Way::Detached { stream }) => {
+                self.replay.push(limits, *stream, message);
+            }
+            _ => {}
+        }
+    }
+
+    fn send_shared(&mut self, home: &Arc<Conversation>, message: &Message) {
+        let event = match self.resumes {
+            Resumes::Never => message_event(message, None),
+            Resumes::ByEvent | Resumes::Primed => {
+                let stream = *self.shared.stream.get_or_insert_with(|| self.replay.open());
+                self.replay.push(home.replay_limits(), stream, message)
+            }
+        };
+        if let Some(sender) = &self.shared.sender
+            && !sender.is_closed()
+        {
+            let _ = sender.send(event);
+            return;
+        }
+        self.shared.sender = None;
+        if self.shared.unsent.len() >= MOST_UNSENT {
+            self.shared.unsent.remove(0);
+        }
+        self.shared.unsent.push(event);
+    }
+}
+
+impl State {
+    fn decide(&mut self, first: First) {
+        self.first = Some(first);
+        if let Some(waker) = self.waker.take() {
+            waker.wake();
+        }
+    }
+}
+
+/// How much waits for a client that does not listen yet; it may never.
+const MOST_UNSENT: usize = 64;

@@ -1,0 +1,72 @@
+//! A POST that waits for what it is answered with.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context as TaskContext, Poll};
+use std::time::Duration;
+
+use switchboard_protocol::machine::Lane;
+use tokio::time::{Sleep, sleep};
+
+use super::conversation::Conversation;
+use super::lane::First;
+
+/// Waits for what a POST is answered with. If it is dropped before, the client has gone.
+pub(super) struct Waiting<'a> {
+    conversation: &'a Arc<Conversation>,
+    lane: Lane,
+    patience: Duration,
+    /// Made when something must be waited for.
+    timer: Option<Pin<Box<Sleep>>>,
+    is_answered: bool,
+}
+
+impl<'a> Waiting<'a> {
+    /// Waits; after so much silence a stream is begun, so that nobody between takes the
+    /// connection for dead.
+    pub(super) const fn new(
+        conversation: &'a Arc<Conversation>,
+        lane: Lane,
+        patience: Duration,
+    ) -> Self {
+        Self {
+            conversation,
+            lane,
+            patience,
+            timer: None,
+            is_answered: false,
+        }
+    }
+}
+
+impl Future for Waiting<'_> {
+    type Output = Option<First>;
+
+    fn poll(mut self: Pin<&mut Self>, task: &mut TaskContext<'_>) -> Poll<Option<First>> {
+        loop {
+            if let Poll::Ready(first) = self.conversation.poll_first(self.lane, task) {
+                self.is_answered = true;
+                return Poll::Ready(first);
+            }
+            let patience = self.patience;
+            let timer = self.timer.get_or_insert_with(|| Box::pin(sleep(patience)));
+            match timer.as_mut().poll(task) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(()) => {
+                    // A client that takes no stream goes on waiting.
+                    timer.as_mut().reset(tokio::time::Instant::now() + patience);
+                    self.conversation.begin_stream(self.lane);
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        if !self.is_answered {
+            self.conversation.lane_gone(self.lane);
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! How much of everything.
+//!
+//! Nothing that a client sends makes a queue, a map or a wait without a bound; these are
+//! the bounds, each with a default that serves most servers.
+
+use std::time::Duration;
+
+use switchboard_protocol::jsonrpc;
+
+/// How much of everything a server takes on.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Limits {
+    /// The size, depth and item count of one message. Larger ones are refused.
+    pub message: jsonrpc::Limits,
+    /// The size of the body of a POST, in bytes. Larger ones are refused with 413.
+    pub body: usize,
+    /// Calls in flight on one connection or session. Further ones are refused as busy.
+    pub calls: usize,
+    /// Resources that one session may subscribe to.
+    pub subscriptions: usize,
+    /// How long a handler may work. No limit unless one is set.
+    pub handler: Option<Duration>,
+    /// How long a client may take to answer a question.
+    pub answer: Duration,
+    /// Bytes on the way to a client that reads slowly, before handlers wait and no more calls
+    /// are taken in.
+    pub queued: usize,
+    /// Sessions of the handshake era over HTTP. Further ones are refused with 503.
+    pub sessions: usize,
+    /// Sessions of one caller, where callers are known. Further ones are refused with 429.
+    pub sessions_per_caller: usize,
+    /// How long a session may be unused.
+    pub session_idle: Duration,
+    /// How long a session may live.
+    pub session_life: Duration,
+    /// Streams of changes that one session, or one stateless caller's connection, may hold open.
+    pub streams: usize,
+    /// Connections over HTTP.
+    pub connections: usize,
+    /// Entries of a page of a list.
+    pub page: usize,
+    /// How long calls in flight may go on after the end of input, on stdio.
+    pub drain: Duration,
+    /// How long calls in flight may go on after shutdown was asked for, over HTTP.
+    pub drain_http: Duration,
+    /// Silence on an event stream before a comment is sent to keep it alive.
+    pub keep_alive: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            message: jsonrpc::Limits::default(),
+            body: 4 << 20,
+            calls: 256,
+            subscriptions: 1_000,
+            handler: None,
+            answer: Duration::from_secs(600),
+            queued: 1 << 20,
+            sessions: 10_000,
+            sessions_per_caller: 100,
+            session_idle: Duration::from_secs(30 * 60),
+            session_life: Duration::from_secs(24 * 60 * 60),
+            streams: 16,
+            connections: 16_384,
+            page: 1_000,
+            drain: Duration::from_secs(2),
+            drain_http: Duration::from_secs(10),
+            keep_alive: Duration::from_secs(15),
+        }
+    }
+}

@@ -1,0 +1,408 @@
+//! A connection on a pipe: stdio, a socket, memory.
+//!
+//! One task owns it. In this order, because what is further on its way goes first:
+//! what handlers have to say, lines that have come, writing, reading, time. Answers are
+//! gathered as long as there are lines to read and written together.
+//!
+//! Specification: basic/transports (stdio).
+
+use std::future::{Future, poll_fn};
+use std::io;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context as TaskContext, Poll, Waker};
+use std::time::Instant;
+
+use switchboard_protocol::framing::Line;
+use switchboard_protocol::jsonrpc::Limits as MessageLimits;
+use switchboard_protocol::machine::Lane;
+use switchboard_protocol::machine::server::{
+    AskError, Caller, Input, Output, Serve, ServeKey, ServerMachine,
+};
+use switchboard_protocol::{Method, Payload};
+use switchboard_transport::lines::Lines;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::oneshot;
+use tokio::time::{Sleep, sleep_until};
+
+use crate::context::Visitor;
+use crate::core::{Core, Site};
+use crate::link::{Asked, Link};
+use crate::runner::{Started, start};
+
+/// Serves one connection until the client is gone or `shutdown` comes.
+///
+/// # Errors
+/// Reading or writing failed.
+pub(crate) async fn serve<R, W>(
+    site: Arc<Site>,
+    read: R,
+    write: W,
+    shutdown: impl Future<Output = ()>,
+) -> io::Result<()>
+where
+    R: AsyncRead + Unpin,
+    W: AsyncWrite + Unpin,
+{
+    let limits = site.limits.message.clone();
+    let link = Arc::new(PipeLink::default());
+    let handle: Arc<dyn Link> = Arc::clone(&link) as Arc<dyn Link>;
+    site.audience.join(Arc::downgrade(&handle));
+    let mut connection = Connection {
+        core: Core::new(ServerMachine::new(site.config())),
+        lines: Lines::new(read, write, limits.clone()),
+        limits,
+        out: Vec::new(),
+        spare: Vec::new(),
+        said: Vec::new(),
+        caller: None,
+        state: State::Open,
+        timer: None,
+        link,
+        handle,
+        site,
+    };
+    let mut shutdown = std::pin::pin!(shutdown);
+    poll_fn(|task| connection.poll(task, shutdown.as_mut())).await
+}
+
+struct Connection<R, W> {
+    site: Arc<Site>,
+    core: Core,
+    lines: Lines<R, W>,
+    limits: MessageLimits,
+    link: Arc<PipeLink>,
+    /// The same, as handlers know it.
+    handle: Arc<dyn Link>,
+    caller: Option<Arc<Caller>>,
+    state: State,
+    timer: Option<Pin<Box<Sleep>>>,
+    /// What the machine wants done; kept for its memory.
+    out: Vec<Output>,
+    spare: Vec<Output>,
+    said: Vec<Said>,
+}
+
+/// Where a connection stands.
+///
+/// ```text
+///  Open ── end of input, shutdown ──▶ Draining ── handlers done, or too late ──▶ Closing
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Open,
+    /// Nothing more is read; handlers may finish until then.
+    Draining(Instant),
+    /// What is left is written until then, if the client reads it.
+    Closing(Instant),
+}
+
+impl<R, W> Connection<R, W>
+where
+    R: AsyncRead + Unpin,
+    W: AsyncWrite + Unpin,
+{
+    fn poll(
+        &mut self,
+        task: &mut TaskContext<'_>,
+        shutdown: Pin<&mut impl Future<Output = ()>>,
+    ) -> Poll<io::Result<()>> {
+        if self.state == State::Open && shutdown.poll(task).is_ready() {
+            self.drain();
+        }
+        loop {
+            if self.lines.queued() < self.site.limits.queued {
+                self.take_said(task);
+            }
+            let is_writable = self.take_lines();
+            let is_flushed = match self.lines.poll_flush(task) {
+                Poll::Ready(Ok(())) => true,
+                Poll::Ready(Err(error)) => return Poll::Ready(gone(error)),
+                Poll::Pending => false,
+            };
+            if is_flushed {
+                self.link.make_room();
+            }
+            match self.state {
+                State::Open if is_flushed && !is_writable => continue,
+                State::Open if is_writable => match self.lines.poll_read(task) {
+                    Poll::Ready(Ok(true)) => continue,
+                    Poll::Ready(Ok(false)) => {
+                        if let Some(line) = self.lines.finish_line() {
+                            self.receive(Instant::now(), &line);
+                        }
+                        self.drain();
+                        continue;
+                    }
+                    Poll::Ready(Err(error)) => return Poll::Ready(gone(error)),
+                    Poll::Pending => {}
+                },
+                State::Draining(_) if self.core.running() == 0 && !self.link.has_said() => {
+                    self.close();
+                    continue;
+                }
+                State::Closing(_) if is_flushed => return Poll::Ready(Ok(())),
+                _ => {}
+            }
+            match self.poll_time(task) {
+                Poll::Ready(true) => return Poll::Ready(Ok(())),
+                Poll::Ready(false) => {}
+                Poll::Pending => return Poll::Pending,
+            }
+        }
+    }
+
+    /// Takes what handlers have said.
+    fn take_said(&mut self, task: &TaskContext<'_>) {
+        let mut said = std::mem::take(&mut self.said);
+        self.link.take(&mut said, task.waker());
+        let now = Instant::now();
+        for said in said.drain(..) {
+            match said {
+                Said::Input(input) => {
+                    if let Input::Answered { key, .. } = &input {
+                        self.core.answered(*key);
+                    }
+                    self.handle(now, input);
+                }
+                Said::Ask(key, method, params, asker) => {
+                    self.core
+                        .ask(now, key, method, params, asker, &mut self.out);
+                    self.settle(now);
+                }
+            }
+        }
+        self.said = said;
+    }
+
+    /// Takes the lines that are there: false if the client must first read what is written.
+    fn take_lines(&mut self) -> bool {
+        if self.state != State::Open {
+            return true;
+        }
+        let mut now = None;
+        while self.lines.queued() < self.site.limits.queued {
+            let Some(line) = self.lines.next_line() else {
+                return true;
+            };
+            let now = *now.get_or_insert_with(Instant::now);
+            self.receive(now, &line);
+        }
+        false
+    }
+
+    fn receive(&mut self, now: Instant, line: &Line) {
+        let frame = line.read(&self.limits);
+        let lane = Lane::SHARED;
+        self.handle(now, Input::Received { lane, frame });
+    }
+
+    fn handle(&mut self, now: Instant, input: Input) {
+        self.core.handle(now, input, &mut self.out);
+        self.settle(now);
+    }
+
+    /// Does what the machine says, until nothing is left to do.
+    fn settle(&mut self, now: Instant) {
+        while !self.out.is_empty() {
+            let mut out = std::mem::replace(&mut self.out, std::mem::take(&mut self.spare));
+            for output in out.drain(..) {
+                match output {
+                    Output::Send { message, .. } => self.lines.send(&message),
+                    Output::SendBatch { responses, .. } => self.lines.send_batch(&responses),
+                    Output::Serve(serve) => self.serve(now, serve),
+                    Output::Opened(caller) => self.caller = Some(caller),
+                    Output::Told(told) => self.site.service.told(told, self.caller.as_ref()),
+                    // A pipe has no streams to open or end, and levels are the machine's.
+                    _ => {}
+                }
+            }
+            self.spare = out;
+        }
+    }
+
+    /// Has a call handled: at once, or by a task if it must wait.
+    fn serve(&mut self, now: Instant, serve: Serve) {
+        let key = serve.key;
+        let context = self
+            .site
+            .context(&serve, Arc::clone(&self.handle), Visitor::default());
+        match start(&*self.site.service, serve, context.clone()) {
+            Started::Done(answer) => {
+                context.end();
+                let input = Input::Answered { key, answer };
+                self.core.handle(now, input, &mut self.out);
+            }
+            Started::Waiting(running) => {
+                let link = Arc::clone(&self.link);
+                let task = tokio::spawn(async move {
+                    let answer = running.await;
+                    link.say(Said::Input(Input::Answered { key, answer }));
+                });
+                self.core.keep(key, task.abort_handle(), context);
+            }
+        }
+    }
+
+    /// Nothing more comes, but what is in flight may finish.
+    fn drain(&mut self) {
+        self.state = State::Draining(Instant::now() + self.site.limits.drain);
+    }
+
+    /// Whatever still works is told to stop, and its caller is told.
+    fn close(&mut self) {
+        self.handle(Instant::now(), Input::Close);
+        self.state = State::Closing(Instant::now() + self.site.limits.drain);
+    }
+
+    /// Waits for the next time that matters: true if it is over.
+    fn poll_time(&mut self, task: &mut TaskContext<'_>) -> Poll<bool> {
+        let own = match self.state {
+            State::Open => None,
+            State::Draining(until) | State::Closing(until) => Some(until),
+        };
+        let next = match (own, self.core.machine.deadline()) {
+            (Some(own), Some(machine)) => own.min(machine),
+            (own, machine) => match own.or(machine) {
+                Some(next) => next,
+                None => return Poll::Pending,
+            },
+        };
+        let next_tokio = tokio::time::Instant::from_std(next);
+        let timer = match &mut self.timer {
+            Some(timer) => {
+                if timer.deadline() != next_tokio {
+                    timer.as_mut().reset(next_tokio);
+                }
+                timer
+            }
+            None => self.timer.insert(Box::pin(sleep_until(next_tokio))),
+        };
+        if timer.as_mut().poll(task).is_pending() {
+            return Poll::Pending;
+        }
+        match self.state {
+            State::Draining(until) if until <= next => self.close(),
+            State::Closing(until) if until <= next => return Poll::Ready(true),
+            _ => self.handle(next, Input::Tick),
+        }
+        Poll::Ready(false)
+    }
+}
+
+/// A client that is gone is no error of ours.
+fn gone(error: io::Error) -> io::Result<()> {
+    match error.kind() {
+        io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset => Ok(()),
+        _ => Err(error),
+    }
+}
+
+/// Where handlers leave what they have to say.
+#[derive(Default)]
+struct PipeLink {
+    inbox: Mutex<Inbox>,
+}
+
+#[derive(Default)]
+struct Inbox {
+    said: Vec<Said>,
+    /// Whoever takes it.
+    reader: Option<Waker>,
+    /// Whoever waits for room.
+    writers: Vec<Waker>,
+    is_full: bool,
+}
+
+/// What a handler says.
+enum Said {
+    Input(Input),
+    Ask(
+        ServeKey,
+        Method,
+        Option<Payload>,
+        oneshot::Sender<Result<Payload, AskError>>,
+    ),
+}
+
+impl PipeLink {
+    fn say(&self, said: Said) {
+        let reader = {
+            let mut inbox = self.inbox();
+            // What nobody waits for must not pile up while the client does not read.
+            if inbox.said.len() >= MOST_SAID && matches!(said, Said::Input(Input::Changed(_))) {
+                return;
+            }
+            inbox.said.push(said);
+            inbox.is_full = inbox.said.len() >= MUCH_SAID;
+            inbox.reader.take()
+        };
+        if let Some(reader) = reader {
+            reader.wake();
+        }
+    }
+
+    /// Takes everything, and wants to be woken for more.
+    fn take(&self, said: &mut Vec<Said>, waker: &Waker) {
+        let mut inbox = self.inbox();
+        std::mem::swap(&mut inbox.said, said);
+        match &mut inbox.reader {
+            Some(reader) if reader.will_wake(waker) => {}
+            reader => *reader = Some(waker.clone()),
+        }
+    }
+
+    fn has_said(&self) -> bool {
+        !self.inbox().said.is_empty()
+    }
+
+    /// Everything is written: handlers may go on.
+    fn make_room(&self) {
+        let writers = {
+            let mut inbox = self.inbox();
+            inbox.is_full = false;
+            std::mem::take(&mut inbox.writers)
+        };
+        for writer in writers {
+            writer.wake();
+        }
+    }
+
+    fn inbox(&self) -> MutexGuard<'_, Inbox> {
+        // Nothing that runs under the lock can leave it half done.
+        self.inbox.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Link for PipeLink {
+    fn tell(&self, input: Input) {
+        self.say(Said::Input(input));
+    }
+
+    fn ask(&self, key: ServeKey, method: Method, params: Option<Payload>) -> Asked {
+        let (asker, asked) = oneshot::channel();
+        self.say(Said::Ask(key, method, params, asker));
+        asked
+    }
+
+    fn poll_room(&self, task: &mut TaskContext<'_>) -> Poll<()> {
+        let mut inbox = self.inbox();
+        if !inbox.is_full {
+            return Poll::Ready(());
+        }
+        if inbox
+            .writers
+            .iter()
+            .all(|writer| !writer.will_wake(task.waker()))
+        {
+            inbox.writers.push(task.waker().clone());
+        }
+        Poll::Pending
+    }
+}
+
+/// So much unsaid, and handlers wait before they say more.
+const MUCH_SAID: usize = 64;
+
+/// So much unsaid, and news is dropped: the client does not read it anyway.
+const MOST_SAID: usize = 1_024;

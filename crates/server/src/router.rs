@@ -1,0 +1,136 @@
+//! A service of tools, resources and prompts: finds who answers a call, and decodes once.
+//!
+//! Specification: server/tools, server/resources, server/prompts,
+//! server/utilities/completion, server/utilities/pagination.
+
+mod calling;
+mod listing;
+mod reading;
+
+use std::sync::{Arc, RwLockReadGuard};
+
+use serde::Serialize;
+use switchboard_protocol::jsonrpc::ErrorObject;
+use switchboard_protocol::machine::server::Answer;
+use switchboard_protocol::revision::{StepDown, StepDownError};
+use switchboard_protocol::types::{
+    Implementation, PromptsCapability, ResourcesCapability, ServerCapabilities, ToolsCapability,
+};
+use switchboard_protocol::{Method, Payload, Revision};
+
+use crate::catalog::{Catalog, Offers};
+use crate::service::{About, Call, Reply, Service};
+
+/// A service of tools, resources and prompts.
+pub(crate) struct Router {
+    info: Implementation,
+    instructions: Option<String>,
+    page: usize,
+    offers: Arc<Offers>,
+}
+
+impl Router {
+    pub(crate) const fn new(
+        info: Implementation,
+        instructions: Option<String>,
+        page: usize,
+        offers: Arc<Offers>,
+    ) -> Self {
+        Self {
+            info,
+            instructions,
+            page,
+            offers,
+        }
+    }
+
+    /// What is offered now.
+    fn catalog(&self) -> RwLockReadGuard<'_, Catalog> {
+        self.offers.read()
+    }
+}
+
+impl Service for Router {
+    fn about(&self) -> About {
+        let capabilities = capabilities_of(&self.catalog());
+        let mut about = About::new(self.info.clone(), capabilities);
+        about.instructions.clone_from(&self.instructions);
+        about
+    }
+
+    fn call(&self, call: Call) -> Reply {
+        match call.method.known() {
+            Some(Method::ToolsCall) => self.call_tool(call),
+            Some(Method::ToolsList) => Reply::Now(self.list_tools(&call)),
+            Some(Method::ResourcesList) => Reply::Now(self.list_resources(&call)),
+            Some(Method::ResourcesTemplatesList) => Reply::Now(self.list_templates(&call)),
+            Some(Method::ResourcesRead) => self.read_resource(call),
+            Some(Method::ResourcesSubscribe) => Reply::Now(self.subscribe(&call)),
+            // Whoever wants to hear no more need not have heard before.
+            Some(Method::ResourcesUnsubscribe) => Reply::Now(Answer::Result(Payload::empty())),
+            Some(Method::PromptsList) => Reply::Now(self.list_prompts(&call)),
+            Some(Method::PromptsGet) => self.fill_prompt(call),
+            Some(Method::CompletionComplete) => self.complete(call),
+            _ => Reply::Now(Answer::Error(ErrorObject::method_not_found(
+                call.method.as_str(),
+            ))),
+        }
+    }
+}
+
+/// What a server with this catalog can do.
+fn capabilities_of(catalog: &Catalog) -> ServerCapabilities {
+    let mut capabilities = ServerCapabilities::default();
+    capabilities.logging = Some(serde_json::Map::new());
+    if !catalog.tools.is_empty() || !catalog.tool_handlers.is_empty() {
+        let mut tools = ToolsCapability::default();
+        tools.list_changed = Some(true);
+        capabilities.tools = Some(tools);
+    }
+    if !catalog.resources.is_empty() || !catalog.templates.is_empty() {
+        let mut resources = ResourcesCapability::default();
+        resources.list_changed = Some(true);
+        resources.subscribe = Some(true);
+        capabilities.resources = Some(resources);
+    }
+    if !catalog.prompts.is_empty() {
+        let mut prompts = PromptsCapability::default();
+        prompts.list_changed = Some(true);
+        capabilities.prompts = Some(prompts);
+    }
+    let completes = catalog
+        .prompts
+        .iter()
+        .any(|(_, p)| !p.completers.is_empty())
+        || catalog
+            .templates
+            .iter()
+            .any(|(_, t)| !t.completers.is_empty());
+    if completes {
+        capabilities.completions = Some(serde_json::Map::new());
+    }
+    capabilities
+}
+
+/// A result in the words of the caller's revision.
+fn answer_with<T: Serialize + StepDown>(mut result: T, revision: Revision) -> Answer {
+    if revision != Revision::LATEST {
+        if let Err(hindrance) = result.check_step_down(revision) {
+            return unsayable(&hindrance.into(), revision);
+        }
+        result.step_down(revision);
+    }
+    match Payload::encode(&result) {
+        Ok(result) => Answer::Result(result),
+        Err(error) => Answer::Error(ErrorObject::internal(format!(
+            "the result cannot be written as JSON: {error}"
+        ))),
+    }
+}
+
+/// The caller's revision has no form for the result.
+fn unsayable(error: &StepDownError, revision: Revision) -> Answer {
+    Answer::Error(ErrorObject::internal(format!(
+        "the result cannot be said in revision {revision}: {error}"
+    )))
+}

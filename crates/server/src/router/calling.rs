@@ -1,0 +1,185 @@
+//! Calling tools.
+//!
+//! Specification: server/tools (calling, error handling); 2026-07-28
+//! basic/transports/streamable-http (`Mcp-Param-*`).
+
+use std::sync::Arc;
+
+use switchboard_protocol::http::server::Refusal;
+use switchboard_protocol::jsonrpc::ErrorObject;
+use switchboard_protocol::machine::server::Answer;
+use switchboard_protocol::types::{CallToolResult, Tool};
+use switchboard_protocol::{Payload, RawJson, Revision};
+
+use super::{Router, answer_with};
+use crate::context::Context;
+use crate::service::{Call, Reply};
+use crate::tool::{Outcome, ToolEntry, ToolHandler};
+use crate::validate::Validator;
+
+impl Router {
+    pub(super) fn call_tool(&self, call: Call) -> Reply {
+        let Some(params) = call.params else {
+            return refuse("tools/call needs params with a name");
+        };
+        let Some(name) = params.name() else {
+            return refuse("tools/call needs a name, which is a string");
+        };
+        let catalog = self.catalog();
+        let Some(entry) = catalog.tools.find(&name) else {
+            let handlers = catalog.tool_handlers.clone();
+            drop(catalog);
+            return call_handler(&handlers, &name, &params, call.context);
+        };
+        let entry = Arc::clone(entry);
+        drop(catalog);
+        let arguments = match arguments_of(&params) {
+            Ok(arguments) => arguments,
+            Err(reply) => return reply,
+        };
+        if let Err(error) = check_headers(&entry, &call.context, arguments.as_ref()) {
+            return Reply::Now(Answer::Error(error));
+        }
+        if let Some(validator) = &entry.input {
+            let text = arguments.as_ref().map_or(&b"{}"[..], |a| a.text());
+            if let Err(outcome) = check_text(validator, text) {
+                return Reply::Now(answer(outcome, None, &call.context));
+            }
+        }
+        let outcome = (entry.run)(arguments, call.context.clone());
+        let context = call.context;
+        Reply::later(async move { answer(outcome.await, Some(&entry), &context) })
+    }
+}
+
+/// Calls the handler that has a tool of this name.
+fn call_handler(
+    handlers: &[Arc<dyn ToolHandler>],
+    name: &str,
+    params: &Payload,
+    context: Context,
+) -> Reply {
+    let found = handlers.iter().find_map(|handler| {
+        let tool = handler.list().into_iter().find(|tool| tool.name == name)?;
+        Some((Arc::clone(handler), tool))
+    });
+    let Some((handler, tool)) = found else {
+        return Reply::Now(Answer::Error(unknown_tool(name)));
+    };
+    let arguments = match arguments_of(params) {
+        Ok(arguments) => arguments.unwrap_or_else(Payload::empty),
+        Err(reply) => return reply,
+    };
+    if let Err(outcome) = check_against(&tool, &arguments) {
+        return Reply::Now(answer(outcome, None, &context));
+    }
+    let name = name.to_owned();
+    Reply::later(async move {
+        let outcome = handler.call(&name, arguments, context.clone()).await;
+        answer(outcome, None, &context)
+    })
+}
+
+/// The arguments of a call: an object, or not there.
+fn arguments_of(params: &Payload) -> Result<Option<Payload>, Reply> {
+    match params.part("arguments") {
+        None => Ok(None),
+        Some(arguments) if arguments.is_object() => Ok(Some(arguments)),
+        // Some clients say that there are none in this way.
+        Some(arguments) if arguments.text().as_ref() == b"null" => Ok(None),
+        Some(_) => Err(refuse("arguments must be an object")),
+    }
+}
+
+/// Arguments that are repeated in headers must be the same there.
+fn check_headers(
+    entry: &ToolEntry,
+    context: &Context,
+    arguments: Option<&Payload>,
+) -> Result<(), ErrorObject> {
+    let (Some(parameters), Some(headers)) = (&entry.parameters, context.headers()) else {
+        return Ok(());
+    };
+    if context.revision() != Revision::LATEST {
+        return Ok(());
+    }
+    let arguments = arguments.and_then(|arguments| arguments.decode::<RawJson>().ok());
+    parameters
+        .check(headers, arguments.as_ref())
+        .map_err(|mismatch| Refusal::from(mismatch).error(&Revision::ALL))
+}
+
+fn check_against(tool: &Tool, arguments: &Payload) -> Result<(), Outcome> {
+    match Validator::compile(&tool.input_schema) {
+        Ok(validator) => check_text(&validator, arguments.text()),
+        Err(error) => Err(Outcome::Refused(ErrorObject::internal(format!(
+            "the schema of tool {:?} is not one: {error}",
+            tool.name
+        )))),
+    }
+}
+
+fn check_text(validator: &Validator, arguments: &[u8]) -> Result<(), Outcome> {
+    validator
+        .check(arguments)
+        .map_err(|invalid| Outcome::BadArguments(invalid.to_string()))
+}
+
+/// What a tool has done, as the answer to its call.
+fn answer(outcome: Outcome, entry: Option<&ToolEntry>, context: &Context) -> Answer {
+    let revision = context.revision();
+    match outcome {
+        Outcome::Text(text) if entry.is_none_or(|entry| entry.output.is_none()) => {
+            Answer::Result(CallToolResult::text_payload(&text))
+        }
+        Outcome::Text(text) => answer(
+            Outcome::Result(Box::new(CallToolResult::text(text))),
+            entry,
+            context,
+        ),
+        Outcome::Result(result) => match check_output(&result, entry) {
+            Ok(()) => answer_with(*result, revision),
+            Err(error) => Answer::Error(error),
+        },
+        Outcome::Failed(reason) => match context.refusal() {
+            Some(refusal) => Answer::Error(refusal),
+            None => answer_with(CallToolResult::error(reason), revision),
+        },
+        Outcome::BadArguments(reason) => answer_with(
+            CallToolResult::error(format!("the arguments are not valid: {reason}")),
+            revision,
+        ),
+        Outcome::Refused(error) => Answer::Error(context.refusal().unwrap_or(error)),
+    }
+}
+
+/// A structured result must be what the tool said it would be.
+fn check_output(result: &CallToolResult, entry: Option<&ToolEntry>) -> Result<(), ErrorObject> {
+    let Some((entry, validator)) = entry.and_then(|e| Some((e, e.output.as_ref()?))) else {
+        return Ok(());
+    };
+    if result.is_error() {
+        return Ok(());
+    }
+    let name = &entry.definition.name;
+    let Some(structured) = &result.structured_content else {
+        return Err(ErrorObject::internal(format!(
+            "tool {name:?} has an output schema but gave no structured content"
+        )));
+    };
+    validator
+        .check(structured.as_str().as_bytes())
+        .map_err(|invalid| {
+            ErrorObject::internal(format!(
+                "the result of tool {name:?} does not fit its output schema: {invalid}"
+            ))
+        })
+}
+
+fn unknown_tool(name: &str) -> ErrorObject {
+    ErrorObject::invalid_params(format!("Unknown tool: {name}"))
+}
+
+fn refuse(message: &str) -> Reply {
+    Reply::Now(Answer::Error(ErrorObject::invalid_params(message)))
+}

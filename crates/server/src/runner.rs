@@ -1,0 +1,81 @@
+//! Runs handlers: at once if they are ready, as a task of their own if they must wait.
+//!
+//! A handler that panics answers with an error. One that waits for a client of the stateless
+//! era is dropped, and its question is the answer. What becomes of the answer is for the
+//! driver of the connection.
+
+use std::any::Any;
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::task::{Context as TaskContext, Poll, Waker};
+
+use switchboard_protocol::jsonrpc::ErrorObject;
+use switchboard_protocol::machine::server::{Answer, Serve};
+
+use crate::context::Context;
+use crate::service::{AnswerFuture, Call, Reply, Service};
+
+/// What has become of a call after its handler was asked for the first time.
+pub(crate) enum Started {
+    /// It has an answer.
+    Done(Answer),
+    /// It must wait.
+    Waiting(Running),
+}
+
+/// Hands a call to the service, and polls once.
+pub(crate) fn start(service: &dyn Service, serve: Serve, context: Context) -> Started {
+    let Serve { method, params, .. } = serve;
+    let call = Call {
+        method,
+        params,
+        context: context.clone(),
+    };
+    let reply = catch_unwind(AssertUnwindSafe(|| service.call(call)));
+    match reply {
+        Ok(Reply::Now(answer)) => Started::Done(answer),
+        Ok(Reply::Later(future)) => {
+            let mut running = Running { future, context };
+            // If it must wait, the task that it becomes polls it again with its own waker.
+            match running.poll_answer(&mut TaskContext::from_waker(Waker::noop())) {
+                Poll::Ready(answer) => Started::Done(answer),
+                Poll::Pending => Started::Waiting(running),
+            }
+        }
+        Err(panic) => Started::Done(panicked(panic.as_ref())),
+    }
+}
+
+/// A handler at work.
+pub(crate) struct Running {
+    future: AnswerFuture,
+    context: Context,
+}
+
+impl Running {
+    fn poll_answer(&mut self, task: &mut TaskContext<'_>) -> Poll<Answer> {
+        let future = self.future.as_mut();
+        match catch_unwind(AssertUnwindSafe(|| future.poll(task))) {
+            Ok(Poll::Ready(answer)) => Poll::Ready(answer),
+            Ok(Poll::Pending) => match self.context.interruption() {
+                Some(answer) => Poll::Ready(answer),
+                None => Poll::Pending,
+            },
+            Err(panic) => Poll::Ready(panicked(panic.as_ref())),
+        }
+    }
+}
+
+impl Future for Running {
+    type Output = Answer;
+
+    fn poll(mut self: Pin<&mut Self>, task: &mut TaskContext<'_>) -> Poll<Answer> {
+        self.poll_answer(task)
+    }
+}
+
+/// The client learns that it was us, not what the handler said: that may be anything.
+fn panicked(_panic: &(dyn Any + Send)) -> Answer {
+    Answer::Error(ErrorObject::internal("the handler panicked"))
+}

@@ -1,0 +1,83 @@
+//! Named things in the order in which they were added, each of which can be off.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Named things in the order in which they were added.
+#[derive(Debug)]
+pub(crate) struct Shelf<T> {
+    items: Vec<Item<T>>,
+    places: HashMap<String, usize>,
+}
+
+#[derive(Debug)]
+struct Item<T> {
+    name: String,
+    is_on: bool,
+    value: Arc<T>,
+}
+
+impl<T> Default for Shelf<T> {
+    fn default() -> Self {
+        Self {
+            items: Vec::new(),
+            places: HashMap::new(),
+        }
+    }
+}
+
+impl<T> Shelf<T> {
+    /// Adds something at the end: false if the name is taken.
+    pub(crate) fn add(&mut self, name: &str, value: T) -> bool {
+        if self.places.contains_key(name) {
+            return false;
+        }
+        self.places.insert(name.to_owned(), self.items.len());
+        self.items.push(Item {
+            name: name.to_owned(),
+            is_on: true,
+            value: Arc::new(value),
+        });
+        true
+    }
+
+    /// Takes something away: false if it was not there.
+    pub(crate) fn remove(&mut self, name: &str) -> bool {
+        let Some(place) = self.places.remove(name) else {
+            return false;
+        };
+        self.items.remove(place);
+        for later in self.places.values_mut() {
+            if *later > place {
+                *later -= 1;
+            }
+        }
+        true
+    }
+
+    /// Switches something on or off: true if that changed anything.
+    pub(crate) fn switch(&mut self, name: &str, is_on: bool) -> bool {
+        let place = self.places.get(name).copied();
+        match place.and_then(|place| self.items.get_mut(place)) {
+            Some(item) => std::mem::replace(&mut item.is_on, is_on) != is_on,
+            None => false,
+        }
+    }
+
+    /// What has this name, if it is on.
+    pub(crate) fn find(&self, name: &str) -> Option<&Arc<T>> {
+        let item = self.items.get(*self.places.get(name)?)?;
+        item.is_on.then_some(&item.value)
+    }
+
+    /// Everything that is on.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &Arc<T>)> {
+        let on = self.items.iter().filter(|item| item.is_on);
+        on.map(|item| (item.name.as_str(), &item.value))
+    }
+
+    /// Is nothing here, not even switched off?
+    pub(crate) fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+}

@@ -1,0 +1,246 @@
+//! The ways to reach a service: pipes and HTTP, any number of clients at once.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::future::{Future, pending};
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context as TaskContext, Poll};
+use std::time::Instant;
+
+use ::http::{Request, Response};
+use switchboard_protocol::Revision;
+use switchboard_protocol::http::origin::Guard;
+use switchboard_transport::http::{Body, Endpoint, HttpSettings, serve};
+use switchboard_transport::stdio;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, ToSocketAddrs};
+
+use crate::audience::Audience;
+use crate::core;
+use crate::http::Conversations;
+use crate::limits::Limits;
+use crate::pipe;
+use crate::seal::SealingKeys;
+use crate::service::Service;
+
+/// A service that can be reached, in several ways at once. Cheap to clone.
+#[derive(Clone)]
+pub struct Site {
+    shared: Arc<core::Site>,
+}
+
+impl Site {
+    /// Puts a service where it can be reached, with the usual limits.
+    pub fn new(service: impl Service) -> Self {
+        Self::with(
+            Arc::new(service),
+            Arc::default(),
+            Limits::default(),
+            Revision::ALL.to_vec(),
+            SealingKeys::random(),
+        )
+    }
+
+    pub(crate) fn with(
+        service: Arc<dyn Service>,
+        audience: Arc<Audience>,
+        limits: Limits,
+        revisions: Vec<Revision>,
+        seals: SealingKeys,
+    ) -> Self {
+        Self {
+            shared: Arc::new(core::Site {
+                service,
+                limits,
+                revisions,
+                seals,
+                audience,
+            }),
+        }
+    }
+
+    /// Serves on standard input and output, until the client is gone, or the process is
+    /// told to stop.
+    ///
+    /// # Errors
+    /// Reading or writing failed.
+    pub async fn serve_stdio(&self) -> io::Result<()> {
+        let (read, write) = (stdio::stdin()?, stdio::stdout()?);
+        self.serve_until(read, write, shutdown_signal()).await
+    }
+
+    /// Serves one client on a pair of streams, such as those of a socket, until it is gone.
+    ///
+    /// # Errors
+    /// Reading or writing failed.
+    pub async fn serve<R, W>(&self, read: R, write: W) -> io::Result<()>
+    where
+        R: AsyncRead + Unpin,
+        W: AsyncWrite + Unpin,
+    {
+        self.serve_until(read, write, pending()).await
+    }
+
+    /// The same, until `shutdown` comes: then calls in flight may finish for a while.
+    ///
+    /// # Errors
+    /// Reading or writing failed.
+    pub async fn serve_until<R, W>(
+        &self,
+        read: R,
+        write: W,
+        shutdown: impl Future<Output = ()>,
+    ) -> io::Result<()>
+    where
+        R: AsyncRead + Unpin,
+        W: AsyncWrite + Unpin,
+    {
+        pipe::serve(Arc::clone(&self.shared), read, write, shutdown).await
+    }
+
+    /// How this site is served over HTTP if nothing else is said; to be changed and given to
+    /// [`endpoint`](Self::endpoint) or [`serve_http_on`](Self::serve_http_on).
+    pub fn http_settings(&self) -> HttpSettings {
+        let limits = &self.shared.limits;
+        let mut settings = HttpSettings::new(self.shared.revisions.clone());
+        settings.limits = limits.message;
+        settings.body_limit = limits.body;
+        settings.max_connections = limits.connections;
+        settings.drain = limits.drain_http;
+        settings.stream.keep_alive = limits.keep_alive;
+        settings
+    }
+
+    /// Serves over HTTP at `/mcp`, until the process is told to stop.
+    ///
+    /// # Errors
+    /// The address cannot be used.
+    pub async fn serve_http(&self, address: impl ToSocketAddrs) -> io::Result<()> {
+        let listener = TcpListener::bind(address).await?;
+        let mut settings = self.http_settings();
+        settings.guard = Guard::for_address(listener.local_addr()?);
+        self.serve_http_on(listener, settings, shutdown_signal())
+            .await
+    }
+
+    /// Serves over HTTP on a listener of your own, until `shutdown` comes: then calls in
+    /// flight may finish for a while.
+    ///
+    /// # Errors
+    /// The listener cannot be used.
+    pub async fn serve_http_on(
+        &self,
+        listener: TcpListener,
+        settings: HttpSettings,
+        shutdown: impl Future<Output = ()> + Send,
+    ) -> io::Result<()> {
+        let service = self.endpoint(settings);
+        let conversations = Arc::clone(service.0.host());
+        let served = serve(listener, service.0, shutdown);
+        let result = tokio::select! {
+            result = served => result,
+            () = sweep(&conversations) => Ok(()),
+        };
+        conversations.close();
+        result
+    }
+
+    /// The endpoint as a `tower` service, to be mounted into an application.
+    pub fn endpoint(&self, settings: HttpSettings) -> HttpService {
+        let conversations = Conversations::new(Arc::clone(&self.shared), settings.clone());
+        HttpService(Endpoint::new(Arc::new(conversations), settings))
+    }
+}
+
+impl fmt::Debug for Site {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Site")
+    }
+}
+
+/// An endpoint as a `tower` service. Cheap to clone; clones share their sessions.
+#[derive(Clone)]
+pub struct HttpService(Endpoint<Conversations>);
+
+impl HttpService {
+    /// Answers one request.
+    pub async fn handle<B>(&self, request: Request<B>) -> Response<Body>
+    where
+        B: http_body::Body + Send,
+        B::Data: Send,
+    {
+        self.0.handle(request).await
+    }
+
+    /// How many sessions of the handshake era there are.
+    pub fn sessions(&self) -> usize {
+        self.0.host().sessions()
+    }
+}
+
+impl<B> tower_service::Service<Request<B>> for HttpService
+where
+    B: http_body::Body + Send + 'static,
+    B::Data: Send,
+{
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _task: &mut TaskContext<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let service = self.clone();
+        Box::pin(async move { Ok(service.handle(request).await) })
+    }
+}
+
+impl fmt::Debug for HttpService {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("HttpService")
+    }
+}
+
+/// Waits until the process is told to stop: by Ctrl-C or, on Unix, by SIGTERM.
+pub async fn shutdown_signal() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
+            tokio::select! {
+                _ = terminate.recv() => return,
+                result = tokio::signal::ctrl_c() => {
+                    if result.is_ok() {
+                        return;
+                    }
+                }
+            }
+        }
+        // Without a handler the signal ends the process by itself.
+        pending::<()>().await;
+    }
+    #[cfg(not(unix))]
+    if tokio::signal::ctrl_c().await.is_err() {
+        pending::<()>().await;
+    }
+}
+
+/// Ends sessions that nobody has used for long, for ever.
+async fn sweep(conversations: &Conversations) {
+    loop {
+        let due = conversations.next_sweep();
+        let later = Instant::now() + SWEEP_INTERVAL;
+        let next = due.map_or(later, |due| due.clamp(Instant::now(), later));
+        tokio::time::sleep_until(next.into()).await;
+        conversations.sweep();
+        tokio::time::sleep(MIN_SWEEP_INTERVAL).await;
+    }
+}
+
+// New sessions may come meanwhile, so it is looked at now and then.
+const SWEEP_INTERVAL: std::time::Duration = std::time::Duration::from_secs(60);
+const MIN_SWEEP_INTERVAL: std::time::Duration = std::time::Duration::from_secs(1);

@@ -1,0 +1,377 @@
+//! Reads a schema before it is compiled, and refuses what would cost too much.
+//!
+//! Finds every place where a subschema stands, resolves every reference to one of these
+//! places, and follows the steps that apply a schema to the same value again
+//! (`$ref`, `allOf`, `if` and so on). These must end, after not too many steps.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+
+use super::Unusable;
+
+/// The dialects that are spoken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Dialect {
+    Draft07,
+    Draft202012,
+}
+
+impl Dialect {
+    /// What `$schema` says; absent means 2020-12 (basic, JSON Schema usage).
+    fn of(schema: &Value) -> Result<Self, Unusable> {
+        let name = match schema.get("$schema") {
+            None => return Ok(Self::Draft202012),
+            Some(Value::String(name)) => name,
+            Some(other) => {
+                return Err(Unusable::Dialect(crate::arguments::cut(
+                    &other.to_string(),
+                    100,
+                )));
+            }
+        };
+        let plain = name.strip_suffix('#').unwrap_or(name);
+        let path = plain
+            .strip_prefix("https://")
+            .or_else(|| plain.strip_prefix("http://"));
+        match path {
+            Some("json-schema.org/draft/2020-12/schema") => Ok(Self::Draft202012),
+            Some("json-schema.org/draft-07/schema") => Ok(Self::Draft07),
+            _ => Err(Unusable::Dialect(crate::arguments::cut(name, 100))),
+        }
+    }
+}
+
+/// Checks a schema, and puts a counter into every subschema.
+pub(super) fn survey(schema: &mut Value, counter: &str) -> Result<Dialect, Unusable> {
+    let dialect = Dialect::of(schema)?;
+    measure(schema)?;
+    let survey = Survey::new(schema, dialect)?;
+    survey.check_circles()?;
+    let places: Vec<String> = survey
+        .places
+        .into_iter()
+        .map(|place| place.pointer)
+        .collect();
+    for pointer in places {
+        if let Some(Value::Object(members)) = schema.pointer_mut(&pointer) {
+            members.insert(counter.to_owned(), Value::Bool(true));
+        }
+    }
+    Ok(dialect)
+}
+
+/// Counts values and levels without recursion.
+fn measure(schema: &Value) -> Result<(), Unusable> {
+    let mut nodes = 0_usize;
+    let mut open: Vec<(&Value, usize)> = vec![(schema, 1)];
+    while let Some((value, depth)) = open.pop() {
+        nodes += 1;
+        if nodes > MAX_NODES {
+            return Err(Unusable::TooLarge {
+                what: "values",
+                limit: MAX_NODES,
+            });
+        }
+        if depth > MAX_DEPTH {
+            return Err(Unusable::TooLarge {
+                what: "levels",
+                limit: MAX_DEPTH,
+            });
+        }
+        match value {
+            Value::Array(items) => open.extend(items.iter().map(|item| (item, depth + 1))),
+            Value::Object(members) => {
+                open.extend(members.values().map(|member| (member, depth + 1)));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// One subschema.
+struct Place<'a> {
+    pointer: String,
+    /// The place of the resource that it belongs to: where `#` leads from here.
+    resource: usize,
+    schema: &'a Value,
+    /// The subschemas that apply to the same value.
+    same_value: Vec<usize>,
+}
+
+struct Survey<'a> {
+    places: Vec<Place<'a>>,
+    by_pointer: HashMap<String, usize>,
+    /// Places by the resource they are in and the anchor they have.
+    anchors: HashMap<(usize, &'a str), usize>,
+    /// Resources by the absolute `$id` they have.
+    ids: HashMap<&'a str, usize>,
+    dynamic: HashMap<&'a str, Vec<usize>>,
+}
+
+impl<'a> Survey<'a> {
+    fn new(root: &'a Value, dialect: Dialect) -> Result<Self, Unusable> {
+        let mut survey = Self {
+            places: Vec::new(),
+            by_pointer: HashMap::new(),
+            anchors: HashMap::new(),
+            ids: HashMap::new(),
+            dynamic: HashMap::new(),
+        };
+        survey.collect(root, dialect);
+        for at in 0..survey.places.len() {
+            survey.link(at, dialect)?;
+        }
+        Ok(survey)
+    }
+
+    /// Finds every subschema, parents before children.
+    fn collect(&mut self, root: &'a Value, dialect: Dialect) {
+        // Pointer, value, resource, and the parent whose value it shares.
+        let mut open: Vec<(String, &'a Value, Option<usize>, Option<usize>)> =
+            vec![(String::new(), root, None, None)];
+        while let Some((pointer, schema, resource, sharing)) = open.pop() {
+            let at = self.places.len();
+            let mut resource = resource.unwrap_or(at);
+            if let Some(members) = schema.as_object() {
+                // In draft-07 nothing beside `$ref` counts.
+                let alone = dialect == Dialect::Draft07 && members.contains_key("$ref");
+                if !alone {
+                    self.name(members, at, &mut resource);
+                    for (keyword, value) in members {
+                        for (inner, value, same) in subschemas(keyword, value, dialect) {
+                            let pointer = format!("{pointer}/{}{inner}", escape(keyword));
+                            open.push((pointer, value, Some(resource), same.then_some(at)));
+                        }
+                    }
+                } else {
+                    // Its definitions can still be referred to.
+                    for keyword in ["definitions", "$defs"] {
+                        let value = members.get(keyword).unwrap_or(&Value::Null);
+                        for (inner, value, _) in subschemas(keyword, value, dialect) {
+                            let pointer = format!("{pointer}/{}{inner}", escape(keyword));
+                            open.push((pointer, value, Some(resource), None));
+                        }
+                    }
+                }
+            }
+            if let Some(parent) = sharing.and_then(|parent| self.places.get_mut(parent)) {
+                parent.same_value.push(at);
+            }
+            self.by_pointer.insert(pointer.clone(), at);
+            self.places.push(Place {
+                pointer,
+                resource,
+                schema,
+                same_value: Vec::new(),
+            });
+        }
+    }
+
+    /// Notes under which names a place can be referred to.
+    fn name(&mut self, members: &'a Map<String, Value>, at: usize, resource: &mut usize) {
+        let text = |keyword| members.get(keyword).and_then(Value::as_str);
+        match text("$id") {
+            Some(id) if id.starts_with('#') => {
+                // How draft-07 writes an anchor.
+                self.anchors
+                    .insert((*resource, id.trim_start_matches('#')), at);
+            }
+            Some(id) => {
+                *resource = at;
+                self.ids.insert(id.trim_end_matches('#'), at);
+            }
+            None => {}
+        }
+        if let Some(anchor) = text("$anchor") {
+            self.anchors.insert((*resource, anchor), at);
+        }
+        if let Some(anchor) = text("$dynamicAnchor") {
+            self.anchors.insert((*resource, anchor), at);
+            self.dynamic.entry(anchor).or_default().push(at);
+        }
+    }
+
+    /// Resolves the references of one place.
+    fn link(&mut self, at: usize, dialect: Dialect) -> Result<(), Unusable> {
+        let Some(place) = self.places.get(at) else {
+            return Ok(());
+        };
+        let mut targets = Vec::new();
+        let keywords: &[&str] = match dialect {
+            Dialect::Draft07 => &["$ref"],
+            Dialect::Draft202012 => &["$ref", "$dynamicRef"],
+        };
+        for keyword in keywords {
+            let reference = match place.schema.get(*keyword) {
+                None => continue,
+                Some(Value::String(reference)) => reference,
+                Some(_) => {
+                    return Err(Unusable::Malformed(format!("`{keyword}` is not a string")));
+                }
+            };
+            targets.push(self.resolve(reference, place.resource)?);
+            if *keyword == "$dynamicRef" {
+                // Which one it is depends on the way here, so any may be meant.
+                let anchor = reference.split_once('#').map_or("", |(_, anchor)| anchor);
+                targets.extend(self.dynamic.get(anchor).into_iter().flatten());
+            }
+        }
+        if let Some(place) = self.places.get_mut(at) {
+            place.same_value.extend(targets);
+        }
+        Ok(())
+    }
+
+    fn resolve(&self, reference: &str, resource: usize) -> Result<usize, Unusable> {
+        let shown = || crate::arguments::cut(reference, 200);
+        let (document, fragment) = reference.split_once('#').unwrap_or((reference, ""));
+        let resource = match document {
+            "" => resource,
+            // Relative ones depend on a base that a peer chooses; absolute ones can be compared.
+            _ if document.contains(':') => match self.ids.get(document) {
+                Some(resource) => *resource,
+                None => return Err(Unusable::Remote(shown())),
+            },
+            _ => return Err(Unusable::Remote(shown())),
+        };
+        let found = if fragment.is_empty() {
+            Some(resource)
+        } else if fragment.starts_with('/') {
+            let base = self.places.get(resource).map(|place| &place.pointer);
+            let path = percent_decoded(fragment);
+            base.and_then(|base| self.by_pointer.get(&format!("{base}{path}")))
+                .copied()
+        } else {
+            self.anchors.get(&(resource, fragment)).copied()
+        };
+        found.ok_or_else(|| Unusable::Dangling(shown()))
+    }
+
+    /// Follows the steps that stay at the same value: they must end, and soon.
+    fn check_circles(&self) -> Result<(), Unusable> {
+        // How many steps lead on from a place; `None` while they are being followed.
+        let mut known: HashMap<usize, Option<usize>> = HashMap::new();
+        for start in 0..self.places.len() {
+            let mut open = vec![(start, 0_usize)];
+            while let Some((at, next)) = open.pop() {
+                if next == 0 {
+                    match known.get(&at) {
+                        Some(Some(_)) => continue,
+                        Some(None) => return Err(self.circular(at)),
+                        None => known.insert(at, None),
+                    };
+                }
+                let steps = self
+                    .places
+                    .get(at)
+                    .map_or(&[][..], |place| &place.same_value);
+                if let Some(step) = steps.get(next) {
+                    open.push((at, next + 1));
+                    open.push((*step, 0));
+                    continue;
+                }
+                let beyond = steps
+                    .iter()
+                    .filter_map(|step| known.get(step).copied().flatten());
+                let length = beyond.max().map_or(0, |length| length + 1);
+                if length > MAX_STEPS {
+                    return Err(Unusable::TooLarge {
+                        what: "steps from one subschema to another at the same value",
+                        limit: MAX_STEPS,
+                    });
+                }
+                known.insert(at, Some(length));
+            }
+        }
+        Ok(())
+    }
+
+    fn circular(&self, at: usize) -> Unusable {
+        let pointer = self.places.get(at).map_or("", |place| &place.pointer);
+        Unusable::Circular(crate::arguments::cut(&format!("#{pointer}"), 200))
+    }
+}
+
+/// The subschemas under a keyword: their pointer inside it, and whether they apply to the same value.
+fn subschemas<'a>(
+    keyword: &str,
+    value: &'a Value,
+    dialect: Dialect,
+) -> Vec<(String, &'a Value, bool)> {
+    let named = |same: bool| -> Vec<_> {
+        let members = value.as_object().into_iter().flatten();
+        let schemas = members.filter(|(_, value)| is_schema(value));
+        schemas
+            .map(|(name, value)| (format!("/{}", escape(name)), value, same))
+            .collect()
+    };
+    let listed = |same: bool| -> Vec<_> {
+        let items = value.as_array().into_iter().flatten().enumerate();
+        let schemas = items.filter(|(_, value)| is_schema(value));
+        schemas
+            .map(|(index, value)| (format!("/{index}"), value, same))
+            .collect()
+    };
+    let single = |same: bool| -> Vec<_> {
+        if is_schema(value) {
+            vec![(String::new(), value, same)]
+        } else {
+            Vec::new()
+        }
+    };
+    match keyword {
+        "allOf" | "anyOf" | "oneOf" => listed(true),
+        "not" | "if" | "then" | "else" => single(true),
+        "dependentSchemas" | "dependencies" => named(true),
+        "properties" | "patternProperties" | "$defs" | "definitions" => named(false),
+        "prefixItems" => listed(false),
+        "items" if dialect == Dialect::Draft07 && value.is_array() => listed(false),
+        "items"
+        | "additionalItems"
+        | "contains"
+        | "additionalProperties"
+        | "propertyNames"
+        | "unevaluatedItems"
+        | "unevaluatedProperties"
+        | "contentSchema" => single(false),
+        _ => Vec::new(),
+    }
+}
+
+fn is_schema(value: &Value) -> bool {
+    value.is_object() || value.is_boolean()
+}
+
+/// A name as part of a JSON pointer (RFC 6901).
+fn escape(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
+}
+
+/// The pointer in a fragment of a URI; what is not UTF-8 afterwards names nothing.
+fn percent_decoded(fragment: &str) -> String {
+    let mut out = Vec::with_capacity(fragment.len());
+    let mut rest = fragment.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        let hex = |at: usize| after.get(at).and_then(|b| char::from(*b).to_digit(16));
+        match (byte, hex(0), hex(1)) {
+            (b'%', Some(high), Some(low)) => {
+                out.push(u8::try_from(high * 16 + low).unwrap_or(b'?'));
+                rest = after.get(2..).unwrap_or_default();
+            }
+            _ => {
+                out.push(byte);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8(out).unwrap_or_default()
+}
+
+// Larger schemas are left out of a listing by careful clients, so nobody gains by them.
+pub(super) const MAX_BYTES: usize = 256 * 1024;
+const MAX_NODES: usize = 10_000;
+const MAX_DEPTH: usize = 64;
+// Each is a few frames of the stack, once more at every level of the value.
+const MAX_STEPS: usize = 32;
