@@ -29,7 +29,9 @@ mod frontmatter;
 mod media_type;
 mod options;
 mod page;
+mod scalar;
 mod snapshot;
+mod stored;
 #[cfg(test)]
 mod tests;
 mod uri;
@@ -46,7 +48,8 @@ use switchboard_protocol::types::{
     Cacheable as _, ReadResourceResult, Resource, ResourceNotFoundData,
 };
 
-use crate::skills::snapshot::{Snapshot, StoredFile};
+use crate::skills::snapshot::Snapshot;
+use crate::skills::stored::StoredFile;
 
 pub use changes::SkillChanges;
 pub use entry::{
@@ -106,7 +109,8 @@ impl Skills {
 
     /// Reads the folder again, and serves what it holds now.
     ///
-    /// This waits for the disk: in a task, call it through `spawn_blocking`.
+    /// This waits for the disk: in a task, call it through `spawn_blocking`. Of two calls at
+    /// once, the one that ends last decides what is served.
     ///
     /// # Errors
     /// As when it was first read; what was served before is then served on.

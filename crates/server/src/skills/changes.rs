@@ -5,7 +5,8 @@
 use std::collections::BTreeSet;
 
 use crate::skills::fault::SkillError;
-use crate::skills::snapshot::{Snapshot, StoredFile};
+use crate::skills::snapshot::Snapshot;
+use crate::skills::stored::StoredFile;
 
 /// What differs from when the folder was last read.
 #[derive(Debug, Default)]

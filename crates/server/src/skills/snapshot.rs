@@ -11,14 +11,14 @@ use std::fs;
 use std::io::Read as _;
 use std::path::Path;
 
-use ring::digest::{SHA256, digest};
-use switchboard_protocol::types::{Resource, ResourceContents};
+use switchboard_protocol::types::Resource;
 
 use crate::skills::entry::{Skill, SkillResource};
 use crate::skills::fault::{SkillError, SkillFault};
 use crate::skills::frontmatter;
 use crate::skills::media_type;
 use crate::skills::options::SkillsOptions;
+use crate::skills::stored::StoredFile;
 use crate::skills::walk::{File, Folder, SKILL_FILE, walk};
 
 /// What is served, each by its URI.
@@ -27,21 +27,6 @@ pub(super) struct Snapshot {
     pub(super) skills: BTreeMap<String, Skill>,
     pub(super) files: BTreeMap<String, StoredFile>,
     pub(super) directories: BTreeMap<String, BTreeMap<String, Resource>>,
-}
-
-/// A file, read.
-#[derive(Debug)]
-pub(super) struct StoredFile {
-    /// What lists say of it.
-    pub(super) resource: Resource,
-    digest: String,
-    body: Body,
-}
-
-#[derive(Debug)]
-enum Body {
-    Text(String),
-    Bytes(Vec<u8>),
 }
 
 impl Snapshot {
@@ -97,63 +82,6 @@ impl Snapshot {
         }
         self.directories.insert(folder.uri.clone(), children);
         true
-    }
-}
-
-impl StoredFile {
-    fn new(uri: &str, name: &str, bytes: Vec<u8>) -> Self {
-        let named = media_type::of(name);
-        let body = if named.is_some_and(media_type::is_binary) {
-            Body::Bytes(bytes)
-        } else {
-            String::from_utf8(bytes)
-                .map_or_else(|not_text| Body::Bytes(not_text.into_bytes()), Body::Text)
-        };
-        let media_type = named.unwrap_or(match body {
-            Body::Text(_) => media_type::PLAIN_TEXT,
-            Body::Bytes(_) => media_type::BYTES,
-        });
-        let mut resource = Resource::new(uri, name);
-        resource.mime_type = Some(media_type.to_owned());
-        resource.size = Some(body.as_bytes().len().into());
-        Self {
-            resource,
-            digest: sha256(body.as_bytes()),
-            body,
-        }
-    }
-
-    /// What `resources/read` gives.
-    pub(super) fn contents(&self) -> ResourceContents {
-        let uri = &self.resource.uri;
-        let mut contents = match &self.body {
-            Body::Text(text) => ResourceContents::text(uri, text),
-            Body::Bytes(bytes) => ResourceContents::blob(uri, bytes),
-        };
-        match &mut contents {
-            ResourceContents::Text(text) => text.mime_type.clone_from(&self.resource.mime_type),
-            ResourceContents::Blob(blob) => blob.mime_type.clone_from(&self.resource.mime_type),
-            _ => {}
-        }
-        contents
-    }
-
-    /// `sha256:` and the digest of its bytes.
-    pub(super) fn digest(&self) -> &str {
-        &self.digest
-    }
-
-    fn size(&self) -> u64 {
-        self.body.as_bytes().len() as u64
-    }
-}
-
-impl Body {
-    fn as_bytes(&self) -> &[u8] {
-        match self {
-            Self::Text(text) => text.as_bytes(),
-            Self::Bytes(bytes) => bytes,
-        }
     }
 }
 
@@ -218,7 +146,7 @@ impl Reader<'_> {
         let uri = skill_uri(folder);
         let path = folder.path.join(SKILL_FILE);
         let at_file = |fault| SkillError::new(&path, fault);
-        let Some(Body::Text(text)) = stored(&uri).map(|file| &file.body) else {
+        let Some(text) = stored(&uri).and_then(StoredFile::text) else {
             return Err(at_file(SkillFault::NotUtf8));
         };
         let frontmatter = frontmatter::read(text, &folder.name).map_err(at_file)?;
@@ -227,7 +155,7 @@ impl Reader<'_> {
             .filter_map(|file| stored(&file.uri))
             .map(|file| SkillResource {
                 uri: file.resource.uri.clone(),
-                digest: file.digest.clone(),
+                digest: file.digest().to_owned(),
                 size: file.size(),
             })
             .collect();
@@ -291,12 +219,4 @@ fn collect<'a>(folder: &'a Folder, into: &mut Vec<&'a File>) {
     below(folder, into);
     let first = skill_uri(folder);
     into.sort_by(|a, b| (a.uri != first, &a.uri).cmp(&(b.uri != first, &b.uri)));
-}
-
-fn sha256(bytes: &[u8]) -> String {
-    let mut text = String::from("sha256:");
-    for byte in digest(&SHA256, bytes).as_ref() {
-        text += &format!("{byte:02x}");
-    }
-    text
 }
