@@ -121,6 +121,20 @@ async fn each_claim_that_does_not_fit_is_refused() {
             json!([ISSUER, "alice", RESOURCE, NOW + 300]),
             Fault::Malformed,
         ),
+        (
+            json!([
+                ISSUER,
+                "alice",
+                RESOURCE,
+                NOW + 300,
+                NOW,
+                "a",
+                "a",
+                "app",
+                "app"
+            ]),
+            Fault::Malformed,
+        ),
         (json!("alice"), Fault::Malformed),
     ] {
         refuses(&access, &signer.token("EdDSA", &claims), fault).await;
@@ -237,6 +251,7 @@ async fn each_header_that_does_not_fit_is_refused() {
         (r#"{"alg":"EdDSA","typ":"dpop+jwt"}"#, Fault::Type),
         (r#"{"alg":"EdDSA","typ":"logout+jwt"}"#, Fault::Type),
         (r#"["EdDSA"]"#, Fault::Malformed),
+        (r#"["EdDSA","k1","JWT"]"#, Fault::Malformed),
         (r#"{"alg":"EdDSA"} {}"#, Fault::Malformed),
         ("", Fault::Malformed),
     ] {
