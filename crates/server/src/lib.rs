@@ -39,6 +39,7 @@
 //! 3. [`Context`]: what a handler knows of its call and can do besides answering
 //! 4. [`Service`] and [`Site`]: every call as it came, for gateways
 
+pub mod access;
 mod arguments;
 mod audience;
 mod catalog;

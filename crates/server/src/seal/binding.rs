@@ -368,6 +368,8 @@ mod tests {
             Binding::new("a").name("b"),
             Binding::new("a").method("").name("b"),
             Binding::new("a").method("b").name(""),
+            Binding::new("a").method("b").name("c\u{1}d"),
+            Binding::new("a").method("b\u{1}c").name("d"),
             Binding::new("a").arguments(Some("{}")),
             Binding::new("a").arguments(Some("{\"b\":1}")),
         ];
