@@ -2,6 +2,11 @@
 
 #[cfg_attr(
     not(test),
+    expect(dead_code, reason = "the router is the one who decodes arguments")
+)]
+mod arguments;
+#[cfg_attr(
+    not(test),
     expect(dead_code, reason = "the router is the one who lists schemas")
 )]
 mod schema;
