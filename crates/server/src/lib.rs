@@ -10,5 +10,10 @@ mod arguments;
     expect(dead_code, reason = "the router is the one who lists schemas")
 )]
 mod schema;
+#[cfg_attr(
+    not(test),
+    expect(dead_code, reason = "the router is the one who checks values")
+)]
+mod validate;
 
 pub use schema::NoArguments;
