@@ -80,7 +80,7 @@ pub use resource::{
     IntoContents, Read, ResourceBuilder, ResourceFunction, TemplateBuilder, TemplateFunction,
     resource, template,
 };
-pub use schema::{NoArguments, SchemaError};
+pub use schema::{NoArguments, SchemaError, lint as lint_schema};
 pub use seal::{SealingKeys, SecretError};
 pub use server::Server;
 pub use service::{About, Answer, AnswerFuture, Call, Reply, Service};
