@@ -297,21 +297,21 @@ impl EventReader {
 
     /// A comment, when nothing was sent for long enough.
     fn poll_silence(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
-        let keep_alive = self.queue.settings.keep_alive;
+        let keep_alive = self.queue.settings.keep_alive.max(SHORTEST_SILENCE);
         let since = *self.silent_since.get_or_insert_with(Instant::now);
+        let Some(due) = since.checked_add(keep_alive) else {
+            return Poll::Pending;
+        };
         let timer = self
             .timer
-            .get_or_insert_with(|| Box::pin(tokio::time::sleep_until(since + keep_alive)));
+            .get_or_insert_with(|| Box::pin(tokio::time::sleep_until(due)));
         while timer.as_mut().poll(cx).is_ready() {
             // It is not set anew for each event, so it may have run out too early.
-            let due = since + keep_alive;
-            if timer.deadline() < due {
-                timer.as_mut().reset(due);
-                continue;
+            if timer.deadline() >= due {
+                self.silent_since = None;
+                return Poll::Ready(Some(Bytes::from_static(COMMENT)));
             }
-            self.silent_since = None;
-            timer.as_mut().reset(Instant::now() + keep_alive);
-            return Poll::Ready(Some(Bytes::from_static(COMMENT)));
+            timer.as_mut().reset(due);
         }
         Poll::Pending
     }
@@ -389,5 +389,8 @@ fn wake(wakers: impl IntoIterator<Item = Waker>) {
 
 // How many times over the limit a sender may go that does not wait for room.
 const PATIENCE: usize = 4;
+
+// Without it a stream set to no silence at all would be all comments.
+const SHORTEST_SILENCE: Duration = Duration::from_millis(10);
 
 const COMMENT: &[u8] = b":\n\n";

@@ -183,16 +183,18 @@ impl<H: Host> Shared<H> {
         B::Data: Send,
     {
         let answered = match route {
-            Route::Endpoint => match self.check_head(&head) {
-                Ok(Head::Post { accepted }) => self.post(head, body, accepted).await,
-                Ok(Head::Get {
-                    session,
-                    last_event_id,
-                }) => self.get(head, session, last_event_id).await,
-                Ok(Head::Delete { session }) => self.delete(head, session).await,
-                Ok(_) => Ok(self.wrong_verb(route)),
-                Err(answered) => Err(answered),
-            },
+            Route::Endpoint => {
+                match rules::check_head(&self.settings.endpoint, &head.method, &head.headers) {
+                    Ok(Head::Post { accepted }) => self.post(head, body, accepted).await,
+                    Ok(Head::Get {
+                        session,
+                        last_event_id,
+                    }) => self.get(head, session, last_event_id).await,
+                    Ok(Head::Delete { session }) => self.delete(head, session).await,
+                    Ok(_) => Ok(self.wrong_verb(route)),
+                    Err(refusal) => Err(self.refuse(&refusal)),
+                }
+            }
             Route::Metadata if head.method == Verb::GET => Ok(self.metadata()),
             Route::OldStream if head.method == Verb::GET => self.old_get(head).await,
             Route::OldMessage if head.method == Verb::POST => self.old_post(head, body).await,
@@ -276,11 +278,6 @@ impl<H: Host> Shared<H> {
             principal,
         };
         Ok(Arc::clone(&self.host).old_post(post).await)
-    }
-
-    fn check_head(&self, head: &Parts) -> Result<Head, Answered> {
-        rules::check_head(&self.settings.endpoint, &head.method, &head.headers)
-            .map_err(|refusal| self.refuse(&refusal))
     }
 
     async fn identify(&self, head: &Parts) -> Result<Option<Arc<Principal>>, Answered> {

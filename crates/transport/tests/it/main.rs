@@ -1,0 +1,3 @@
+//! The crate as its user sees it.
+
+mod http;
