@@ -32,7 +32,7 @@ impl EventSender {
     ///
     /// # Errors
     /// When nobody reads any more, or far too much waits to be read: four times what
-    /// [`StreamSettings`] allows, which only a sender meets that does not wait for
+    /// [`StreamSettings`](super::StreamSettings) allows, which only a sender meets that does not wait for
     /// [room](Self::room).
     pub fn send(&self, event: Bytes) -> Result<(), SendError> {
         let mut state = self.queue.lock();
