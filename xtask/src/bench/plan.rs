@@ -96,10 +96,10 @@ impl Route {
     fn driver(self, share: u32) -> Vec<String> {
         let (name, count, warm_up, era) = match self {
             Self::Start => ("start", 50, 0, Era::Handshake),
-            Self::Sequential => ("sequential", 20_000, 5_000, Era::Handshake),
-            Self::Flight(era) => ("flight", 100_000, 20_000, era),
+            Self::Sequential => ("sequential", 50_000, 5_000, Era::Handshake),
+            Self::Flight(era) => ("flight", 300_000, 20_000, era),
             Self::Large => ("large", 100, 10, Era::Handshake),
-            Self::Http(era, 1) => ("http", 10_000, 2_000, era),
+            Self::Http(era, 1) => ("http", 20_000, 2_000, era),
             Self::Http(era, _) => ("http", 50_000, 10_000, era),
             Self::Sessions => ("sessions", 10_000, 0, Era::Handshake),
         };

@@ -225,11 +225,11 @@ fn machine(options: &Options) -> String {
     let load = read("/proc/loadavg");
     let load = load.split_whitespace().next().unwrap_or("unknown");
     format!(
-        "Rounds: {}. Calls: 1/{} of the usual number. Machine: {cores} cores, {}, load {load} at \
-         the start.\nMedian [lowest..highest] of the rounds; ratios are of the column in bold, \
-         taken within each round,\nto the best row of the limit and of rmcp.\n",
+        "Rounds: {}{}. Machine: {cores} cores, {}, load {load} at the start.\n\
+         Median [lowest..highest] of the rounds; ratios are of the column in bold, taken\n\
+         within each round, to the best row of the limit and of rmcp.\n",
         options.rounds,
-        options.share,
+        if options.share > 1 { ", quick" } else { "" },
         model.as_deref().unwrap_or("unknown"),
     )
 }

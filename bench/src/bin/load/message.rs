@@ -144,6 +144,6 @@ pub const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initia
 
 const INITIALIZE: &str = r#""protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"load","version":"1"}"#;
 const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"load","version":"1"}}"#;
-/// About one byte in twenty needs an escape.
+/// About one byte in twenty-five needs an escape.
 const SOURCE: &[u8] = br#"    let name = \"switchboard\";\n    for (index, member) in members.iter().enumerate() {\n        members_by_name.insert(member.name.clone(), index);\n    }\n"#;
 const DIGITS: usize = 8;
