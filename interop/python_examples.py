@@ -1,6 +1,6 @@
 """The Python SDK as a client of our example servers; runs with the 1.x and the 2.x line.
 
-    python python_examples.py <example> <revision,…> (<url> | <command> [argument …])
+    python python_examples.py --example <name> --revisions <revision,…> (<url> | <command> [argument …])
 
 Takes the steps of examples.json and prints one line per revision, as report.mjs describes.
 Among the revisions, `auto` leaves it to the client to find the newest.
@@ -29,7 +29,7 @@ PATIENCE_SECONDS = 5
 POLL_SECONDS = 0.01
 
 
-async def main(example: str, revisions: str, *target: str) -> None:
+async def main(_option: str, example: str, _other: str, revisions: str, *target: str) -> None:
     steps = json.loads(Path(__file__).with_name("examples.json").read_text("utf-8"))[example]
     transport = "http" if target[0].startswith("http://") else "stdio"
     for wanted in revisions.split(","):
