@@ -37,7 +37,19 @@ impl Finished {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Show {
     All,
+    /// Only lines that begin like this.
+    Beginning(&'static str),
     OnlyErrors,
+}
+
+impl Show {
+    fn shows(self, line: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Beginning(prefix) => line.starts_with(prefix),
+            Self::OnlyErrors => false,
+        }
+    }
 }
 
 /// Runs a program of the toolchain to its end.
@@ -98,6 +110,10 @@ pub(crate) fn with_server(
     let name = describe(command);
     let mut child = spawn(command)?;
     let (sender, told) = mpsc::channel();
+    if let Some(stdout) = child.stdout.take() {
+        // A pipe that nobody reads fills up, and its writer stands still.
+        thread::spawn(move || each_line(stdout, |line| report::line(&line)));
+    }
     if let Some(stderr) = child.stderr.take() {
         thread::spawn(move || {
             each_line(stderr, |line| {
@@ -148,7 +164,7 @@ fn read(child: &mut Child, show: Show) -> Receiver<String> {
     if let Some(stdout) = child.stdout.take() {
         thread::spawn(move || {
             each_line(stdout, |line| {
-                if show == Show::All {
+                if show.shows(&line) {
                     report::line(&line);
                 }
                 // The receiver is gone only after a time limit, when nobody reads on.
