@@ -105,6 +105,8 @@ impl<'a> Clients<'a> {
             let mut words = client.words.iter();
             let mut command = Command::new(words.next().map_or(Path::new(""), PathBuf::as_path));
             command.args(words).current_dir(folder);
+            // Python would keep what it has compiled beside the scripts.
+            command.env("PYTHONDONTWRITEBYTECODE", "1");
             let revisions = client.revisions.join(",");
             command.args(["--example", example, "--revisions", &revisions]);
             command.arg(server);
