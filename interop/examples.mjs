@@ -188,6 +188,6 @@ async function until(condition, what) {
 }
 
 const STATELESS = "2026-07-28";
-const STEP_DEADLINE_MS = 10_000;
+const STEP_DEADLINE_MS = 20_000;
 const POLL_MS = 10;
-const PATIENCE_MS = 5_000;
+const PATIENCE_MS = 10_000;

@@ -24,8 +24,8 @@ from python_client import Client, expect, is_error, report
 
 NAME = "python sdk 1.x" if Client is None else "python sdk 2.x"
 STATELESS = "2026-07-28"
-STEP_SECONDS = 10
-PATIENCE_SECONDS = 5
+STEP_SECONDS = 20
+PATIENCE_SECONDS = 10
 POLL_SECONDS = 0.01
 
 

@@ -351,6 +351,6 @@ async fn until(what: &str, condition: impl Fn() -> bool) -> Result<(), String> {
     Ok(())
 }
 
-pub(crate) const STEP_LIMIT: Duration = Duration::from_secs(10);
-const PATIENCE: Duration = Duration::from_secs(5);
+pub(crate) const STEP_LIMIT: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(10);
 const POLL: Duration = Duration::from_millis(10);

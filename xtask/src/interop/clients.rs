@@ -5,6 +5,7 @@
 //! takes those steps; here is which client speaks what, and that none of them is left out.
 
 use std::fs;
+use std::iter;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -92,15 +93,21 @@ impl<'a> Clients<'a> {
     fn meet(&self, example: &str, outcome: &mut Outcome) -> Result<(), String> {
         let folder = scratch(self.workspace, example)?;
         let program = self.workspace.binary(example);
-        self.visit(example, &folder, program.as_os_str().as_ref(), outcome);
+        let own: &[&str] = match example {
+            "tasks" => &["--file", "tasks.db"],
+            _ => &[],
+        };
         let mut command = Command::new(&program);
-        command.args(["--http", "0"]).current_dir(&folder);
+        command.args(own).args(["--http", "0"]).current_dir(&folder);
+        let server = iter::once(program).chain(own.iter().map(PathBuf::from));
+        self.visit(example, &folder, &server.collect::<Vec<_>>(), outcome);
         process::with_server(&mut command, LISTENING, |url| {
-            self.visit(example, &folder, url.as_ref(), outcome);
+            self.visit(example, &folder, &[url.into()], outcome);
         })
     }
 
-    fn visit(&self, example: &str, folder: &Path, server: &Path, outcome: &mut Outcome) {
+    /// Every client meets one server: a command and its arguments, or an address.
+    fn visit(&self, example: &str, folder: &Path, server: &[PathBuf], outcome: &mut Outcome) {
         for client in &self.clients {
             let mut words = client.words.iter();
             let mut command = Command::new(words.next().map_or(Path::new(""), PathBuf::as_path));
@@ -109,7 +116,7 @@ impl<'a> Clients<'a> {
             command.env("PYTHONDONTWRITEBYTECODE", "1");
             let revisions = client.revisions.join(",");
             command.args(["--example", example, "--revisions", &revisions]);
-            command.arg(server);
+            command.args(server);
             let before = outcome.passed + outcome.failures.len();
             run_script(outcome, client.name, &mut command);
             let reported = outcome.passed + outcome.failures.len() - before;
@@ -134,7 +141,7 @@ impl<'a> Clients<'a> {
         example: &str,
         era: &str,
         folder: &Path,
-        server: &Path,
+        server: &[PathBuf],
     ) -> Result<(), String> {
         let requests = INSPECTED
             .iter()
@@ -143,10 +150,10 @@ impl<'a> Clients<'a> {
             let mut command = Command::new("node");
             command
                 .arg(&self.inspector)
-                .arg("--cli")
-                .arg(server)
-                .args(["--protocol-era", era, "--quiet"])
+                .args(["--cli", "--protocol-era", era, "--quiet"])
                 .args(request.arguments)
+                .arg("--")
+                .args(server)
                 .current_dir(folder);
             let answer = answer_of(&mut command)?;
             let found = answer.pointer(request.pointer).and_then(Value::as_str);
@@ -237,8 +244,9 @@ const INSPECTED: &[Inspected] = &[
     },
 ];
 
-fn transport_of(server: &Path) -> &'static str {
-    match server.to_string_lossy().starts_with("http://") {
+fn transport_of(server: &[PathBuf]) -> &'static str {
+    let is_address = |word: &PathBuf| word.to_string_lossy().starts_with("http://");
+    match server.first().is_some_and(is_address) {
         true => "http",
         false => "stdio",
     }
