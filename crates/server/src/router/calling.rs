@@ -82,7 +82,7 @@ fn call_handler(
 
 /// The arguments of a call: an object, or not there.
 fn arguments_of(params: &Payload) -> Result<Option<Payload>, Reply> {
-    match params.part("arguments") {
+    match params.arguments() {
         None => Ok(None),
         Some(arguments) if arguments.is_object() => Ok(Some(arguments)),
         // Some clients say that there are none in this way.
