@@ -6,6 +6,7 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::process::Command;
 use std::thread;
+use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 use serde_json::{Value, json};
@@ -243,6 +244,23 @@ fn cancelled_calls_are_done_or_not_but_never_half() {
     assert!(all_ids(&mut server).is_superset(&kept));
     assert!(server.close().success());
     check_database(&file);
+}
+
+#[test]
+fn a_writer_that_waits_does_not_keep_the_server_from_ending() {
+    let scratch = Scratch::new();
+    let file = scratch.path("tasks.sqlite");
+    let mut server = start(&file);
+    let other = Connection::open(&file).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    server.begin("tools/call", &creating("never"));
+    // A reader does not wait; its answer also says that the call above was taken in.
+    assert_eq!(all_ids(&mut server).len(), 0);
+    let closed = Instant::now();
+    assert!(server.close().success());
+    assert!(closed.elapsed() < Duration::from_secs(5));
+    other.execute_batch("COMMIT").unwrap();
+    assert_eq!(all_ids(&mut start(&file)).len(), 0);
 }
 
 #[test]

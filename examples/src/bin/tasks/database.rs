@@ -5,7 +5,8 @@
 //! busy and nobody else, and a writer of another process keeps only writers waiting.
 //!
 //! A call whose future is dropped is cancelled: if it has not begun, it never does; if it
-//! has, its query is interrupted and its transaction rolled back.
+//! has, its query is interrupted and its transaction rolled back. So is one that takes
+//! too long.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -92,7 +93,7 @@ impl Database {
             let transaction = begin(connection, cancelled)?;
             let done = work(&transaction)?;
             if cancelled.load(Ordering::Acquire) {
-                return Err(TaskError::Cancelled);
+                return Err(TaskError::Stopped);
             }
             transaction.commit()?;
             announce(&done);
@@ -109,7 +110,7 @@ impl Database {
         let permits = Arc::clone(&self.0.lane(kind).permits);
         // The queue of those who wait here is bounded by the calls that the server takes on.
         let Ok(permit) = permits.acquire_owned().await else {
-            return Err(TaskError::Cancelled);
+            return Err(TaskError::Stopped);
         };
         let guard = CancelOnDrop(Arc::default());
         let cancelled = Arc::clone(&guard.0);
@@ -117,12 +118,12 @@ impl Database {
         let working = tokio::task::spawn_blocking(move || {
             let _permit = permit;
             if cancelled.load(Ordering::Acquire) {
-                return Err(TaskError::Cancelled);
+                return Err(TaskError::Stopped);
             }
             let connection = inner.take(kind)?;
-            let flag = Arc::clone(&cancelled);
-            let is_cancelled = move || flag.load(Ordering::Acquire);
-            connection.progress_handler(STEPS_BETWEEN_LOOKS, Some(is_cancelled))?;
+            let (flag, deadline) = (Arc::clone(&cancelled), Instant::now() + MOST_WORK);
+            let must_stop = move || flag.load(Ordering::Acquire) || Instant::now() > deadline;
+            connection.progress_handler(STEPS_BETWEEN_LOOKS, Some(must_stop))?;
             let result = work(&connection, &cancelled);
             // One that is stuck in a transaction is closed instead, which ends that.
             if connection.is_autocommit() {
@@ -135,7 +136,7 @@ impl Database {
             Err(stopped) => match stopped.try_into_panic() {
                 // The server answers for it as for any panic in a handler.
                 Ok(panic) => std::panic::resume_unwind(panic),
-                Err(_) => Err(TaskError::Cancelled),
+                Err(_) => Err(TaskError::Stopped),
             },
         }
     }
@@ -188,7 +189,7 @@ fn begin<'a>(
         match begun {
             Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => {
                 if cancelled.load(Ordering::Acquire) {
-                    return Err(TaskError::Cancelled);
+                    return Err(TaskError::Stopped);
                 }
                 if Instant::now() >= deadline {
                     return Err(TaskError::Busy { waited: MOST_WAIT });
@@ -240,6 +241,8 @@ fn make_folder(folder: &Path) -> std::io::Result<()> {
 // Queries are short or run away; a few at once keep a machine busy.
 const READERS: usize = 4;
 const STATEMENTS: usize = 32;
+/// How long a query may take; none of ours should take a second.
+const MOST_WORK: Duration = Duration::from_secs(15);
 /// How long to wait for another process that writes.
 const MOST_WAIT: Duration = Duration::from_secs(5);
 /// How long until a writer that waits sees that it was cancelled.

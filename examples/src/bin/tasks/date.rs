@@ -4,11 +4,11 @@ use std::fmt;
 
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::{self, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// A day, such as 2026-07-28. Days compare as their texts do.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[schemars(with = "String", extend("format" = "date"))]
 pub(crate) struct Date(String);
 
@@ -34,9 +34,25 @@ impl TryFrom<String> for Date {
     }
 }
 
-impl From<Date> for String {
-    fn from(date: Date) -> Self {
-        date.0
+impl<'de> Deserialize<'de> for Date {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        // Not by `try_from`: an error that comes after the string was read cannot say which
+        // member it was.
+        deserializer.deserialize_str(DateVisitor)
+    }
+}
+
+struct DateVisitor;
+
+impl Visitor<'_> for DateVisitor {
+    type Value = Date;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a date, as YYYY-MM-DD")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Date, E> {
+        Date::try_from(text.to_owned()).map_err(E::custom)
     }
 }
 

@@ -22,8 +22,8 @@ pub(crate) enum TaskError {
     GivenAndCleared { name: &'static str },
     /// A search without a word.
     NothingToSearch,
-    /// Nobody waits for the answer any more.
-    Cancelled,
+    /// Nobody waits for the answer any more, or it would take too long.
+    Stopped,
     /// Somebody else was writing all the time.
     Busy { waited: Duration },
     /// The file is not ours.
@@ -53,7 +53,9 @@ impl fmt::Display for TaskError {
                 write!(f, "{name}: is both given and to be cleared")
             }
             Self::NothingToSearch => f.write_str("query: has no word or number to look for"),
-            Self::Cancelled => f.write_str("the call was cancelled; nothing was changed"),
+            Self::Stopped => f.write_str(
+                "the call was cancelled or took too long; nothing was changed, ask for less",
+            ),
             Self::Busy { waited } => write!(
                 f,
                 "another process was writing to the database for {} s; nothing was changed, try again",
@@ -89,7 +91,7 @@ impl std::error::Error for TaskError {
 impl From<rusqlite::Error> for TaskError {
     fn from(error: rusqlite::Error) -> Self {
         match error.sqlite_error_code() {
-            Some(rusqlite::ErrorCode::OperationInterrupted) => Self::Cancelled,
+            Some(rusqlite::ErrorCode::OperationInterrupted) => Self::Stopped,
             _ => Self::Database(error),
         }
     }

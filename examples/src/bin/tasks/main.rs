@@ -103,7 +103,7 @@ fn server(database: Database) -> Server {
         .resource(
             resource(ALL_TASKS, move || all.clone().read_all())
                 .name("open tasks")
-                .description("All tasks that are not completed, oldest first.")
+                .description("The tasks that are not completed, oldest first, at most 1000.")
                 .mime_type("application/json"),
         )
         .template(

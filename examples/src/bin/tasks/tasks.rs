@@ -120,7 +120,7 @@ impl Tasks {
         Ok(found.as_ref().map(to_text).transpose()?)
     }
 
-    /// All tasks that are not completed: what a person would call the list.
+    /// The tasks that are not completed: what a person would call the list.
     pub(crate) async fn read_all(self) -> Result<String, Failure> {
         let open = self.database.read(store::list_open).await?;
         Ok(to_text(&FoundTasks { tasks: open })?)
@@ -261,7 +261,7 @@ fn line(task: &Task) -> String {
     line
 }
 
-/// Where all open tasks can be read.
+/// Where the open tasks can be read.
 pub(crate) const ALL_TASKS: &str = "tasks://all";
 
 // As the schemas of the arguments say.
