@@ -147,6 +147,13 @@ impl Server {
     }
 }
 
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
 /// A server over HTTP.
 pub(crate) struct HttpServer {
     child: Child,

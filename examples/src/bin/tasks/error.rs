@@ -40,7 +40,7 @@ impl fmt::Display for TaskError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotFound { id } => {
-                write!(f, "task not found: {id}; list_tasks shows the ids")
+                write!(f, "task not found: {id:.80}; list_tasks shows the ids")
             }
             Self::Blank { name } => write!(f, "{name}: must not be blank"),
             Self::TooLong { name, most } => {
