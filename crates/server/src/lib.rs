@@ -17,7 +17,7 @@
 //!     b: i64,
 //! }
 //!
-//! async fn who(_: switchboard_server::NoArguments, context: Context) -> String {
+//! async fn who(context: Context) -> String {
 //!     format!("revision {}", context.revision())
 //! }
 //!
