@@ -65,6 +65,7 @@ mod shelf;
 mod site;
 #[cfg(feature = "skills")]
 pub mod skills;
+mod tasks;
 mod tool;
 mod validate;
 mod words;
@@ -85,6 +86,10 @@ pub use seal::{SealingKeys, SecretError};
 pub use server::Server;
 pub use service::{About, Answer, AnswerFuture, Call, Reply, Service};
 pub use site::{HttpService, Site, shutdown_signal};
+pub use tasks::{
+    MemoryTasks, StoreError, StoreFuture, TaskChange, TaskError, TaskLimits, TaskOwner, TaskPage,
+    TaskRecord, TaskState, TaskStore,
+};
 pub use tool::{
     IntoToolResult, Json, Outcome, TaskMode, ToolBuilder, ToolFunction, ToolHandler, raw_tool, tool,
 };

@@ -30,7 +30,7 @@ use super::lane::{First, Lanes, Resumes};
 use super::waiting::Waiting;
 use crate::context::Visitor;
 use crate::core::Core;
-use crate::link::{Asked, Link};
+use crate::link::{Asked, Link, Session, SessionName};
 use crate::runner::{Running, Started, start};
 
 /// One conversation.
@@ -38,6 +38,7 @@ pub(super) struct Conversation {
     home: Arc<Conversations>,
     kind: Kind,
     me: OnceLock<Weak<Self>>,
+    name: SessionName,
     state: Mutex<State>,
 }
 
@@ -73,6 +74,7 @@ impl Conversation {
             home,
             kind,
             me: OnceLock::new(),
+            name: SessionName::default(),
             state: Mutex::new(State {
                 core: Core::new(machine),
                 lanes: Lanes::default(),
@@ -338,6 +340,16 @@ impl Link for Conversation {
         asked
     }
 
+    fn session(&self) -> Option<Session> {
+        match self.kind {
+            Kind::Session | Kind::Old => {
+                let link = Weak::clone(self.me.get()?) as Weak<dyn Link>;
+                self.name.name().map(|id| Session { id, link })
+            }
+            Kind::Stateless | Kind::Sessionless => None,
+        }
+    }
+
     fn poll_room(&self, _task: &mut TaskContext<'_>) -> Poll<()> {
         Poll::Ready(())
     }
@@ -363,6 +375,10 @@ impl Link for LaneLink {
 
     fn ask(&self, key: ServeKey, method: Method, params: Option<Payload>) -> Asked {
         self.conversation.ask(key, method, params)
+    }
+
+    fn session(&self) -> Option<Session> {
+        self.conversation.session()
     }
 
     fn poll_room(&self, task: &mut TaskContext<'_>) -> Poll<()> {

@@ -1,8 +1,8 @@
 //! What if the work takes longer than anybody waits?
 //!
-//! Then the answer is a task, which the client asks about until it is done. The handler does
-//! not know the difference: it works, it asks, it answers. A client that knows no tasks
-//! waits, unless the tool insists.
+//! Then the answer is a task, which the client asks about until it is done. The handler need
+//! not know the difference: it works, it asks, it answers. It may also decide itself from
+//! where on it is a task. A client that knows no tasks waits, unless the tool insists.
 //!
 //! Specification: the extension `io.modelcontextprotocol/tasks`.
 
@@ -39,7 +39,7 @@ pub(crate) fn offer(server: Server) -> Server {
         .tool(
             tool("test_tool_with_task", ask_then_work)
                 .description("Asks the user's name, and then takes its time.")
-                .task(TaskMode::WhenPossible),
+                .task(TaskMode::ByHandler),
         )
 }
 
@@ -117,6 +117,8 @@ async fn ask_twice(context: Context) -> Result<String, Failure> {
 
 async fn ask_then_work(context: Context) -> Result<String, Failure> {
     let name = user_name(&context).await?;
+    // Where there is no task to be had, the client waits.
+    let _ = context.continue_as_task().await;
     sleep(Duration::from_millis(200)).await;
     Ok(format!("Done for {name}"))
 }
