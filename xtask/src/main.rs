@@ -37,7 +37,11 @@ fn main() -> ExitCode {
             Err(reason) => return refuse(&reason),
         },
         ["interop"] => single("interop", || interop::run(&workspace)),
-        ["bench"] => single("bench", || bench::run(&workspace)),
+        ["bench"] | ["bench", "core"] => single("bench core", || bench::core(&workspace)),
+        ["bench", "server", options @ ..] => match bench::Options::read(options) {
+            Ok(options) => single("bench server", || bench::server(&workspace, &options)),
+            Err(reason) => return refuse(&reason),
+        },
         _ => return refuse(&format!("unknown command: {}", words.join(" "))),
     };
     if report.finish() {
@@ -66,4 +70,9 @@ cargo xtask <command>
   check            everything a change must pass; the last line counts it
   check <step> …   only these steps; an unknown name lists them
   interop          our examples against foreign clients and servers
-  bench            instruction counts of the core";
+  bench core       instruction counts of the core; also plain `bench`
+  bench server     our echo beside a peer and the limits: time, CPU, memory
+    --quick        a tenth of the calls, one round
+    --rounds N     how often each program has its turn (3)
+    --only A,B     only programs whose names begin so
+    --instructions also counts instructions, with valgrind";

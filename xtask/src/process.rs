@@ -33,17 +33,30 @@ impl Finished {
     }
 }
 
-/// Whether stdout is shown while it is read. Stderr always is.
+/// What is shown of a program while it runs. Its stderr always is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Show {
     All,
     OnlyErrors,
+    /// As progress of ours: its stderr goes to our stderr.
+    AsProgress,
+    /// As progress, and not even the command.
+    AsProgressQuietly,
+}
+
+impl Show {
+    fn line(self, text: &str) {
+        match self {
+            Self::All | Self::OnlyErrors => report::line(text),
+            Self::AsProgress | Self::AsProgressQuietly => report::progress(text),
+        }
+    }
 }
 
 /// Runs a program of the toolchain to its end.
 pub(crate) fn run(command: &mut Command, show: Show) -> Result<Finished, String> {
     let name = describe(command);
-    let mut child = spawn(command)?;
+    let mut child = spawn(command, show)?;
     let lines = read(&mut child, show);
     let stdout = lines.iter().collect();
     let status = child
@@ -59,7 +72,7 @@ pub(crate) fn run_bounded(
     limit: Duration,
 ) -> Result<Finished, String> {
     own_group(command);
-    let mut child = spawn(command)?;
+    let mut child = spawn(command, show)?;
     let lines = read(&mut child, show);
     let ends = Instant::now() + limit;
     let status = loop {
@@ -85,9 +98,11 @@ pub(crate) fn run_bounded(
     })
 }
 
-fn spawn(command: &mut Command) -> Result<Child, String> {
+fn spawn(command: &mut Command, show: Show) -> Result<Child, String> {
     let name = describe(command);
-    report::line(&format!("$ {name}"));
+    if show != Show::AsProgressQuietly {
+        show.line(&format!("$ {name}"));
+    }
     command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -100,7 +115,7 @@ fn spawn(command: &mut Command) -> Result<Child, String> {
 fn read(child: &mut Child, show: Show) -> Receiver<String> {
     let (sender, receiver) = mpsc::channel();
     if let Some(stderr) = child.stderr.take() {
-        thread::spawn(move || each_line(stderr, |line| report::line(&line)));
+        thread::spawn(move || each_line(stderr, |line| show.line(&line)));
     }
     if let Some(stdout) = child.stdout.take() {
         thread::spawn(move || {

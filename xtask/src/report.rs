@@ -2,7 +2,7 @@
 //!
 //! This is the only file of the package that prints. It runs nothing itself.
 
-use std::io::{self, Write as _};
+use std::io;
 use std::time::{Duration, Instant};
 
 /// What a step found out.
@@ -147,6 +147,15 @@ struct Total {
 
 /// Prints one line, or several, at once. Nothing but tabs and line ends keeps control over the terminal.
 pub(crate) fn line(text: &str) {
+    print(&mut io::stdout().lock(), text);
+}
+
+/// The same for what only tells how far a long command is, on stderr.
+pub(crate) fn progress(text: &str) {
+    print(&mut io::stderr().lock(), text);
+}
+
+fn print(to: &mut impl io::Write, text: &str) {
     let mut safe = String::with_capacity(text.len() + 1);
     for character in text.chars() {
         if character.is_control() && !matches!(character, '\n' | '\t') {
@@ -157,10 +166,7 @@ pub(crate) fn line(text: &str) {
     }
     safe.push('\n');
     // Whoever stopped reading misses the rest; the exit code still tells.
-    let mut stdout = io::stdout().lock();
-    let _ = stdout
-        .write_all(safe.as_bytes())
-        .and_then(|()| stdout.flush());
+    let _ = to.write_all(safe.as_bytes()).and_then(|()| to.flush());
 }
 
 fn row(name: &str, took: Duration, outcome: &Outcome) -> String {

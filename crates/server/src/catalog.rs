@@ -21,6 +21,8 @@ pub(crate) struct Catalog {
     pub(crate) resources: Shelf<ResourceEntry>,
     pub(crate) templates: Shelf<TemplateEntry>,
     pub(crate) prompts: Shelf<PromptEntry>,
+    #[cfg(feature = "skills")]
+    pub(crate) skills: Option<crate::skills::Skills>,
 }
 
 /// What a server offers, and who hears when that changes.

@@ -17,7 +17,7 @@
 //!     b: i64,
 //! }
 //!
-//! async fn who(_: switchboard_server::NoArguments, context: Context) -> String {
+//! async fn who(context: Context) -> String {
 //!     format!("revision {}", context.revision())
 //! }
 //!
@@ -81,7 +81,7 @@ pub use resource::{
     IntoContents, Read, ResourceBuilder, ResourceFunction, TemplateBuilder, TemplateFunction,
     resource, template,
 };
-pub use schema::{NoArguments, SchemaError};
+pub use schema::{NoArguments, SchemaError, lint as lint_schema};
 pub use seal::{SealingKeys, SecretError};
 pub use server::Server;
 pub use service::{About, Answer, AnswerFuture, Call, Reply, Service};

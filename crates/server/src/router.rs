@@ -6,6 +6,8 @@
 mod calling;
 mod listing;
 mod reading;
+#[cfg(feature = "skills")]
+mod skills;
 mod tasks;
 
 use std::sync::{Arc, RwLockReadGuard};
@@ -49,6 +51,15 @@ impl Router {
         }
     }
 
+    /// Methods of extensions, which the table does not have.
+    fn extension(&self, call: &Call) -> Answer {
+        #[cfg(feature = "skills")]
+        if let Some(answer) = self.skills(call) {
+            return answer;
+        }
+        Answer::Error(ErrorObject::method_not_found(call.method.as_str()))
+    }
+
     /// What is offered now.
     fn catalog(&self) -> RwLockReadGuard<'_, Catalog> {
         self.offers.read()
@@ -84,9 +95,7 @@ impl Service for Router {
             Some(Method::TasksCancel) => self.cancel_task(call),
             Some(Method::TasksResult) => self.task_result(call),
             Some(Method::TasksList) => self.list_tasks(call),
-            _ => Reply::Now(Answer::Error(ErrorObject::method_not_found(
-                call.method.as_str(),
-            ))),
+            _ => Reply::Now(self.extension(&call)),
         }
     }
 }
@@ -100,7 +109,11 @@ fn capabilities_of(catalog: &Catalog) -> ServerCapabilities {
         tools.list_changed = Some(true);
         capabilities.tools = Some(tools);
     }
-    if !catalog.resources.is_empty() || !catalog.templates.is_empty() {
+    #[cfg(feature = "skills")]
+    let has_skills = catalog.skills.is_some();
+    #[cfg(not(feature = "skills"))]
+    let has_skills = false;
+    if !catalog.resources.is_empty() || !catalog.templates.is_empty() || has_skills {
         let mut resources = ResourcesCapability::default();
         resources.list_changed = Some(true);
         resources.subscribe = Some(true);
@@ -121,6 +134,14 @@ fn capabilities_of(catalog: &Catalog) -> ServerCapabilities {
             .any(|(_, t)| !t.completers.is_empty());
     if completes {
         capabilities.completions = Some(serde_json::Map::new());
+    }
+    #[cfg(feature = "skills")]
+    if let Some(skills) = &catalog.skills {
+        let extensions = capabilities.extensions.get_or_insert_default();
+        extensions.insert(
+            crate::skills::SKILLS_EXTENSION.to_owned(),
+            skills.capability(),
+        );
     }
     capabilities
 }

@@ -36,11 +36,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use switchboard_protocol::RawJson;
 
-#[cfg_attr(
-    not(test),
-    expect(unused_imports, reason = "for whoever asks the user and whoever lints")
-)]
-pub(crate) use {form::form_schema, lint::lint};
+pub(crate) use form::form_schema;
+pub use lint::lint;
 
 use tidy::Direction;
 

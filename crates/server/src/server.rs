@@ -108,6 +108,13 @@ impl Server {
         self.offer(prompt)
     }
 
+    /// Offers a folder of skills, as the extension `io.modelcontextprotocol/skills` has them.
+    #[cfg(feature = "skills")]
+    pub fn skills(self, skills: crate::skills::Skills) -> Self {
+        self.offers.write().skills = Some(skills);
+        self
+    }
+
     /// How much it takes on.
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;

@@ -245,7 +245,7 @@ fn raw_text_and_recursive_types_decode() {
     struct Tree {
         /// Below.
         #[serde(default)]
-        children: Vec<Tree>,
+        children: Vec<Self>,
     }
     assert!(decode::<Tree>(r#"{"children":[{"children":[{}]}]}"#).is_ok());
     let error = decode::<Tree>(r#"{"children":[{"children":[{"child":1}]}]}"#).unwrap_err();

@@ -186,8 +186,11 @@ impl Conversation {
     /// The client of a POST has gone.
     pub(super) fn lane_gone(self: &Arc<Self>, lane: Lane) {
         let mut state = self.lock();
-        state.lanes.detach(lane);
+        let untaken = state.lanes.detach(lane);
         self.handle(&mut state, Stage::Answer, Input::LaneClosed { lane });
+        // A stream that nobody took says that its reader has gone, for which it takes the lock.
+        drop(state);
+        drop(untaken);
     }
 
     /// A stream for a lane, whose end is noticed.
@@ -203,8 +206,14 @@ impl Conversation {
 
     fn watch(self: &Arc<Self>, lane: Lane, sender: &EventSender) {
         let conversation = Arc::downgrade(self);
+        // A session is kept by its id; a request that stands alone lives as long as its
+        // stream, which may have nothing else to wait for than changes.
+        let kept = match self.kind {
+            Kind::Stateless | Kind::Sessionless => Some(Arc::clone(self)),
+            Kind::Session | Kind::Old => None,
+        };
         sender.on_closed(move || {
-            if let Some(conversation) = conversation.upgrade() {
+            if let Some(conversation) = kept.or_else(|| conversation.upgrade()) {
                 conversation.lane_gone(lane);
             }
         });

@@ -11,7 +11,8 @@ use switchboard_protocol::Method;
 use switchboard_protocol::jsonrpc::ErrorObject;
 use switchboard_protocol::machine::server::Answer;
 use switchboard_protocol::types::{
-    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, Tool,
+    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, Resource,
+    Tool,
 };
 
 use super::{Router, answer_with};
@@ -49,8 +50,11 @@ impl Router {
 
     pub(super) fn list_resources(&self, call: &Call) -> Answer {
         let catalog = self.catalog();
-        let all = catalog.resources.iter().map(|(_, r)| r.definition.clone());
-        match self.page(call, all.collect(), |resource| &resource.uri) {
+        let mut all: Vec<Resource> = Vec::new();
+        all.extend(catalog.resources.iter().map(|(_, r)| r.definition.clone()));
+        #[cfg(feature = "skills")]
+        all.extend(catalog.skills.iter().flat_map(|skills| skills.resources()));
+        match self.page(call, all, |resource| &resource.uri) {
             Ok((resources, next)) => {
                 let mut result = ListResourcesResult::new(resources);
                 result.next_cursor = next;

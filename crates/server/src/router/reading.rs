@@ -26,6 +26,12 @@ impl Router {
             Ok(uri) => uri,
             Err(error) => return Reply::Now(Answer::Error(error)),
         };
+        #[cfg(feature = "skills")]
+        if let Some(skills) = self.catalog().skills.clone()
+            && let Some(result) = skills.read(&uri)
+        {
+            return Reply::Now(answer_with(result, call.context.revision()));
+        }
         let Some((read, mime_type)) = self.reader(&uri, &call.context) else {
             return Reply::Now(Answer::Error(not_found(&uri)));
         };
@@ -166,7 +172,7 @@ fn uri_of(call: &Call) -> Result<String, ErrorObject> {
         })
 }
 
-fn decode<T: DeserializeOwned>(call: &Call) -> Result<T, ErrorObject> {
+pub(super) fn decode<T: DeserializeOwned>(call: &Call) -> Result<T, ErrorObject> {
     let params = call
         .params
         .as_ref()

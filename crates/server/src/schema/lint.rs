@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 use switchboard_protocol::RawJson;
 
 /// What is not clean in a schema, one sentence each, with the place; empty if it is.
-pub(crate) fn lint(schema: &RawJson) -> Vec<String> {
+pub fn lint(schema: &RawJson) -> Vec<String> {
     let mut warnings = Vec::new();
     let Ok(Value::Object(root)) = schema.decode() else {
         return vec!["the schema is not an object".into()];
@@ -41,10 +41,9 @@ fn look(schema: &Map<String, Value>, place: &str, whole: bool, warnings: &mut Ve
         warnings.push(format!("{shown} does not say `additionalProperties`"));
     }
     let properties = schema.get("properties").and_then(Value::as_object);
-    if let (Some(properties), false) = (properties, schema.contains_key("required")) {
-        if !properties.is_empty() {
-            warnings.push(format!("{shown} does not say what is `required`"));
-        }
+    let has_properties = properties.is_some_and(|properties| !properties.is_empty());
+    if has_properties && !schema.contains_key("required") {
+        warnings.push(format!("{shown} does not say what is `required`"));
     }
     let number_format = schema.get("format").and_then(Value::as_str);
     if let Some(format) = number_format.filter(|f| f.contains("int") || f.contains("float")) {

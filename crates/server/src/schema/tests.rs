@@ -268,7 +268,7 @@ fn only_a_type_that_contains_itself_has_references() {
         /// What it says.
         label: String,
         /// Below.
-        children: Vec<Tree>,
+        children: Vec<Self>,
     }
     assert_eq!(
         input::<Tree>(),

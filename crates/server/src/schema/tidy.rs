@@ -180,10 +180,11 @@ fn collapse_choice(members: &mut Map<String, Value>) {
 /// `enum` with one value says the same as `const`, and every client knows it.
 fn const_to_enum(members: &mut Map<String, Value>) {
     let is_titled = members.contains_key("title");
-    if !is_titled && members.get("const").is_some_and(Value::is_string) {
-        if let Some(value) = members.remove("const") {
-            members.insert("enum".into(), json!([value]));
-        }
+    if is_titled || !members.get("const").is_some_and(Value::is_string) {
+        return;
+    }
+    if let Some(value) = members.remove("const") {
+        members.insert("enum".into(), json!([value]));
     }
 }
 

@@ -8,13 +8,14 @@ use jsonschema::{Draft, Keyword, PatternOptions, ValidationError};
 use serde_json::Value;
 use switchboard_protocol::RawJson;
 
-use super::survey::{Dialect, MAX_BYTES, survey};
+use super::survey::{Dialect, MAX_BYTES, Shape, measure, survey};
 use super::{Invalid, Unusable, words};
 
 /// A schema, ready to check values. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Validator {
     compiled: Arc<jsonschema::Validator>,
+    shape: Arc<Shape>,
 }
 
 impl Validator {
@@ -32,8 +33,8 @@ impl Validator {
         }
         let malformed = |reason: String| Unusable::Malformed(crate::arguments::cut(&reason, 300));
         let mut schema: Value = schema.decode().map_err(|e| malformed(e.to_string()))?;
-        let dialect = survey(&mut schema, COUNTER)?;
-        let draft = match dialect {
+        let shape = survey(&mut schema, COUNTER)?;
+        let draft = match shape.dialect {
             Dialect::Draft07 => Draft::Draft7,
             Dialect::Draft202012 => Draft::Draft202012,
         };
@@ -51,6 +52,7 @@ impl Validator {
             .map_err(|error| malformed(error.to_string()))?;
         Ok(Self {
             compiled: Arc::new(compiled),
+            shape: Arc::new(shape),
         })
     }
 
@@ -63,6 +65,10 @@ impl Validator {
             reasons: vec![reason.into()],
         };
         let value: Value = serde_json::from_slice(text).map_err(|_| refuse("not valid JSON"))?;
+        let (values, levels) = measure(&value);
+        if levels.saturating_mul(self.shape.longest + 1) > MAX_FRAMES {
+            return Err(refuse("too deeply nested to check against its schema"));
+        }
         // Room for each value to be looked at by many subschemas, and no more than that.
         start_counting(text.len());
         let is_valid = self.compiled.is_valid(&value);
@@ -72,16 +78,23 @@ impl Validator {
         if is_valid {
             return Ok(());
         }
+        // Unlike the check, the search for reasons does not stop where the counter says so, and
+        // keeps what it finds: all of it in a small search, the first one in a larger.
         start_counting(text.len());
         let mut reasons: Vec<String> = Vec::new();
-        for error in self.compiled.iter_errors(&value).take(MAX_REASONS) {
-            let reason = words::explain(&error);
-            if !reasons.contains(&reason) {
-                reasons.push(reason);
+        if self.shape.cost(levels, values) <= MAX_SEARCH {
+            for error in self.compiled.iter_errors(&value).take(MAX_REASONS) {
+                let reason = words::explain(&error);
+                if !reasons.contains(&reason) {
+                    reasons.push(reason);
+                }
             }
+        } else if !self.shape.has_choice {
+            let first = self.compiled.validate(&value);
+            reasons.extend(first.err().map(|error| words::explain(&error)));
         }
         if is_exhausted() || reasons.is_empty() {
-            return Err(refuse("does not fit its schema"));
+            return Err(refuse("does not fit its schema; too large to say where"));
         }
         Err(Invalid { reasons })
     }
@@ -143,3 +156,7 @@ const STEPS_PER_BYTE: u64 = 16;
 // Bytes of a compiled pattern: far above any that people write.
 const MAX_PATTERN: usize = 256 * 1024;
 const MAX_REASONS: usize = 5;
+// Steps of recursion: about 1 KiB of stack each without optimization, and a thread has 2 MiB.
+const MAX_FRAMES: usize = 1024;
+// Subschemas entered, each of which may leave an error of some hundred bytes.
+const MAX_SEARCH: u64 = 100_000;

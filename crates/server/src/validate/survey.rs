@@ -42,43 +42,95 @@ impl Dialect {
     }
 }
 
+/// What the steps between the subschemas are.
+#[derive(Debug)]
+pub(super) struct Shape {
+    pub(super) dialect: Dialect,
+    /// The longest way through subschemas that apply to the same value.
+    pub(super) longest: usize,
+    /// Is there a place that collects the errors of all its alternatives?
+    pub(super) has_choice: bool,
+    /// For every place: the places that apply to the same value, and those for values inside it.
+    steps: Vec<(Vec<usize>, Vec<usize>)>,
+    /// Every place before those that it applies to the same value.
+    order: Vec<usize>,
+}
+
+impl Shape {
+    /// How many subschemas are entered at most when every error of a value is wanted.
+    ///
+    /// A place that can be reached in several ways is entered once for each of them.
+    pub(super) fn cost(&self, depth: usize, values: usize) -> u64 {
+        let mut most = 1_u64;
+        let mut ways = vec![0_u64; self.steps.len()];
+        if let Some(root) = ways.first_mut() {
+            *root = 1;
+        }
+        for _ in 0..depth {
+            let mut below = vec![0_u64; self.steps.len()];
+            for &at in &self.order {
+                let here = ways.get(at).copied().unwrap_or(0);
+                let Some((same, inner)) = self.steps.get(at).filter(|_| here > 0) else {
+                    continue;
+                };
+                most = most.max(here);
+                for (targets, list) in [(same, &mut ways), (inner, &mut below)] {
+                    for target in targets {
+                        if let Some(count) = list.get_mut(*target) {
+                            *count = count.saturating_add(here);
+                        }
+                    }
+                }
+            }
+            ways = below;
+        }
+        let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
+        most.saturating_mul(count(values))
+            .saturating_mul(count(self.steps.len()))
+    }
+}
+
 /// Checks a schema, and puts a counter into every subschema.
-pub(super) fn survey(schema: &mut Value, counter: &str) -> Result<Dialect, Unusable> {
+pub(super) fn survey(schema: &mut Value, counter: &str) -> Result<Shape, Unusable> {
     let dialect = Dialect::of(schema)?;
-    measure(schema)?;
+    let (values, levels) = measure(schema);
+    for (what, count, limit) in [("values", values, MAX_NODES), ("levels", levels, MAX_DEPTH)] {
+        if count > limit {
+            return Err(Unusable::TooLarge { what, limit });
+        }
+    }
     let survey = Survey::new(schema, dialect)?;
-    survey.check_circles()?;
-    let places: Vec<String> = survey
-        .places
-        .into_iter()
-        .map(|place| place.pointer)
-        .collect();
-    for pointer in places {
+    let (longest, order) = survey.check_circles()?;
+    let mut pointers = Vec::with_capacity(order.len());
+    let mut steps = Vec::with_capacity(order.len());
+    let mut has_choice = false;
+    for place in survey.places {
+        has_choice |= place.schema.get("anyOf").is_some() || place.schema.get("oneOf").is_some();
+        pointers.push(place.pointer);
+        steps.push((place.same_value, place.below));
+    }
+    for pointer in pointers {
         if let Some(Value::Object(members)) = schema.pointer_mut(&pointer) {
             members.insert(counter.to_owned(), Value::Bool(true));
         }
     }
-    Ok(dialect)
+    Ok(Shape {
+        dialect,
+        longest,
+        has_choice,
+        steps,
+        order,
+    })
 }
 
 /// Counts values and levels without recursion.
-fn measure(schema: &Value) -> Result<(), Unusable> {
-    let mut nodes = 0_usize;
-    let mut open: Vec<(&Value, usize)> = vec![(schema, 1)];
+pub(super) fn measure(value: &Value) -> (usize, usize) {
+    let mut values = 0_usize;
+    let mut levels = 0;
+    let mut open: Vec<(&Value, usize)> = vec![(value, 1)];
     while let Some((value, depth)) = open.pop() {
-        nodes += 1;
-        if nodes > MAX_NODES {
-            return Err(Unusable::TooLarge {
-                what: "values",
-                limit: MAX_NODES,
-            });
-        }
-        if depth > MAX_DEPTH {
-            return Err(Unusable::TooLarge {
-                what: "levels",
-                limit: MAX_DEPTH,
-            });
-        }
+        values += 1;
+        levels = levels.max(depth);
         match value {
             Value::Array(items) => open.extend(items.iter().map(|item| (item, depth + 1))),
             Value::Object(members) => {
@@ -87,7 +139,7 @@ fn measure(schema: &Value) -> Result<(), Unusable> {
             _ => {}
         }
     }
-    Ok(())
+    (values, levels)
 }
 
 /// One subschema.
@@ -98,6 +150,18 @@ struct Place<'a> {
     schema: &'a Value,
     /// The subschemas that apply to the same value.
     same_value: Vec<usize>,
+    /// The subschemas that apply to values inside it.
+    below: Vec<usize>,
+}
+
+/// A subschema that was seen but not yet looked at.
+struct Found<'a> {
+    pointer: String,
+    schema: &'a Value,
+    resource: Option<usize>,
+    /// Who applies it, and whether to the same value.
+    parent: Option<usize>,
+    same: bool,
 }
 
 struct Survey<'a> {
@@ -128,10 +192,21 @@ impl<'a> Survey<'a> {
 
     /// Finds every subschema, parents before children.
     fn collect(&mut self, root: &'a Value, dialect: Dialect) {
-        // Pointer, value, resource, and the parent whose value it shares.
-        let mut open: Vec<(String, &'a Value, Option<usize>, Option<usize>)> =
-            vec![(String::new(), root, None, None)];
-        while let Some((pointer, schema, resource, sharing)) = open.pop() {
+        let mut open = vec![Found {
+            pointer: String::new(),
+            schema: root,
+            resource: None,
+            parent: None,
+            same: false,
+        }];
+        while let Some(found) = open.pop() {
+            let Found {
+                pointer,
+                schema,
+                resource,
+                parent,
+                same,
+            } = found;
             let at = self.places.len();
             let mut resource = resource.unwrap_or(at);
             if let Some(members) = schema.as_object() {
@@ -142,7 +217,15 @@ impl<'a> Survey<'a> {
                     for (keyword, value) in members {
                         for (inner, value, same) in subschemas(keyword, value, dialect) {
                             let pointer = format!("{pointer}/{}{inner}", escape(keyword));
-                            open.push((pointer, value, Some(resource), same.then_some(at)));
+                            let applies = !matches!(keyword.as_str(), "$defs" | "definitions");
+                            let parent = applies.then_some(at);
+                            open.push(Found {
+                                pointer,
+                                schema: value,
+                                resource: Some(resource),
+                                parent,
+                                same,
+                            });
                         }
                     }
                 } else {
@@ -151,13 +234,24 @@ impl<'a> Survey<'a> {
                         let value = members.get(keyword).unwrap_or(&Value::Null);
                         for (inner, value, _) in subschemas(keyword, value, dialect) {
                             let pointer = format!("{pointer}/{}{inner}", escape(keyword));
-                            open.push((pointer, value, Some(resource), None));
+                            open.push(Found {
+                                pointer,
+                                schema: value,
+                                resource: Some(resource),
+                                parent: None,
+                                same: false,
+                            });
                         }
                     }
                 }
             }
-            if let Some(parent) = sharing.and_then(|parent| self.places.get_mut(parent)) {
-                parent.same_value.push(at);
+            if let Some(parent) = parent.and_then(|parent| self.places.get_mut(parent)) {
+                let steps = if same {
+                    &mut parent.same_value
+                } else {
+                    &mut parent.below
+                };
+                steps.push(at);
             }
             self.by_pointer.insert(pointer.clone(), at);
             self.places.push(Place {
@@ -165,6 +259,7 @@ impl<'a> Survey<'a> {
                 resource,
                 schema,
                 same_value: Vec::new(),
+                below: Vec::new(),
             });
         }
     }
@@ -250,7 +345,11 @@ impl<'a> Survey<'a> {
     }
 
     /// Follows the steps that stay at the same value: they must end, and soon.
-    fn check_circles(&self) -> Result<(), Unusable> {
+    ///
+    /// Gives the longest way and an order in which every step leads onwards.
+    fn check_circles(&self) -> Result<(usize, Vec<usize>), Unusable> {
+        let mut order = Vec::with_capacity(self.places.len());
+        let mut longest = 0;
         // How many steps lead on from a place; `None` while they are being followed.
         let mut known: HashMap<usize, Option<usize>> = HashMap::new();
         for start in 0..self.places.len() {
@@ -282,10 +381,13 @@ impl<'a> Survey<'a> {
                         limit: MAX_STEPS,
                     });
                 }
+                longest = longest.max(length);
                 known.insert(at, Some(length));
+                order.push(at);
             }
         }
-        Ok(())
+        order.reverse();
+        Ok((longest, order))
     }
 
     fn circular(&self, at: usize) -> Unusable {
@@ -373,5 +475,5 @@ fn percent_decoded(fragment: &str) -> String {
 pub(super) const MAX_BYTES: usize = 256 * 1024;
 const MAX_NODES: usize = 10_000;
 const MAX_DEPTH: usize = 64;
-// Each is a few frames of the stack, once more at every level of the value.
+// Nobody writes longer ones by hand; each is a frame or two of the stack.
 const MAX_STEPS: usize = 32;

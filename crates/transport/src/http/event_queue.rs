@@ -1,25 +1,24 @@
 //! Events on their way to one client, bounded.
 //!
-//! A sender puts encoded events in, the body of the response takes them out. Whoever sends
-//! much waits for room first; whoever does not is refused before memory runs out. When the
-//! client goes away the sender hears of it. Which events to send is for others.
+//! What sender and body share, and how the body takes events out: with comments in between
+//! where there is silence, and with word to the sender when it is dropped. Putting events in
+//! is in `event_sender`.
 //!
 //! Specification: basic/transports, Streamable HTTP; HTML Living Standard, section 9.2.
 
 use std::collections::VecDeque;
-use std::fmt;
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use bytes::Bytes;
-use switchboard_protocol::framing::{Event, EventId, write_event};
+use switchboard_protocol::framing::EventId;
 use switchboard_protocol::jsonrpc::Message;
 use tokio::time::{Instant, Sleep};
 
-use super::Body;
+use super::{Body, EventSender};
 
 /// How an event stream behaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +57,7 @@ pub fn events(settings: &StreamSettings) -> (EventSender, Body) {
         silent_since: None,
         timer: None,
     };
-    (EventSender { queue }, Body::of_events(reader))
+    (EventSender::new(queue), Body::of_events(reader))
 }
 
 /// A message as an event, in bytes, with an id if the stream can be resumed.
@@ -75,181 +74,6 @@ pub fn message_event(message: &Message, id: Option<&EventId>) -> Bytes {
     out.extend_from_slice(b"\n\n");
     out.into()
 }
-
-/// Puts events into a stream. The stream ends when it is closed or no sender is left.
-pub struct EventSender {
-    queue: Arc<Queue>,
-}
-
-impl EventSender {
-    /// Sends an event that is encoded already, or several.
-    ///
-    /// # Errors
-    /// When nobody reads any more, or far too much waits to be read: four times what
-    /// [`StreamSettings`] allows, which only a sender meets that does not wait for
-    /// [room](Self::room).
-    pub fn send(&self, event: Bytes) -> Result<(), SendError> {
-        let mut state = self.queue.lock();
-        if state.is_gone || state.is_closed {
-            return Err(SendError::Closed);
-        }
-        if !state.is_below(&self.queue.settings, PATIENCE) {
-            return Err(SendError::Full);
-        }
-        state.bytes = state.bytes.saturating_add(event.len());
-        state.waiting.push_back(event);
-        let reader = state.reader.take();
-        drop(state);
-        wake(reader);
-        Ok(())
-    }
-
-    /// Sends a message, with an id if the stream can be resumed.
-    ///
-    /// # Errors
-    /// As [`EventSender::send`].
-    pub fn send_message(&self, message: &Message, id: Option<&EventId>) -> Result<(), SendError> {
-        self.send(message_event(message, id))
-    }
-
-    /// Sends any event: one that primes a stream, or names an endpoint.
-    ///
-    /// # Errors
-    /// As [`EventSender::send`].
-    pub fn send_event(&self, event: &Event) -> Result<(), SendError> {
-        let mut out = Vec::with_capacity(64);
-        write_event(event, &mut out);
-        self.send(out.into())
-    }
-
-    /// Tells the client how long to wait before it connects again.
-    ///
-    /// # Errors
-    /// As [`EventSender::send`].
-    pub fn send_retry(&self, retry: Duration) -> Result<(), SendError> {
-        self.send(Bytes::from(format!("retry: {}\n\n", retry.as_millis())))
-    }
-
-    /// Ends the stream once everything in it is read. The hook is not called then.
-    pub fn close(&self) {
-        let mut state = self.queue.lock();
-        state.is_closed = true;
-        let reader = state.reader.take();
-        let senders = std::mem::take(&mut state.waiting_senders);
-        drop(state);
-        wake(reader.into_iter().chain(senders));
-    }
-
-    /// Is there nobody to send to: the client went away, or the stream was closed?
-    pub fn is_closed(&self) -> bool {
-        let state = self.queue.lock();
-        state.is_gone || state.is_closed
-    }
-
-    /// How many bytes wait to be read.
-    pub fn queued(&self) -> usize {
-        self.queue.lock().bytes
-    }
-
-    /// Is there room for another event? Ready also when the stream is closed, so that
-    /// nobody waits in vain.
-    pub fn poll_room(&self, cx: &mut Context<'_>) -> Poll<()> {
-        let mut state = self.queue.lock();
-        if state.is_gone || state.is_closed || state.is_below(&self.queue.settings, 1) {
-            return Poll::Ready(());
-        }
-        state.await_change(cx);
-        Poll::Pending
-    }
-
-    /// Waits for room for another event.
-    pub async fn room(&self) {
-        poll_fn(|cx| self.poll_room(cx)).await;
-    }
-
-    /// Ready when nobody reads any more or the stream was closed.
-    pub fn poll_closed(&self, cx: &mut Context<'_>) -> Poll<()> {
-        let mut state = self.queue.lock();
-        if state.is_gone || state.is_closed {
-            return Poll::Ready(());
-        }
-        state.await_change(cx);
-        Poll::Pending
-    }
-
-    /// Calls the hook once when the client goes away before it has read the end, at once if
-    /// it has gone already. A later hook takes the place of an earlier one.
-    ///
-    /// It runs where the connection is dropped, so it should only pass the news on.
-    pub fn on_closed(&self, hook: impl FnOnce() + Send + 'static) {
-        let mut state = self.queue.lock();
-        if state.is_finished() {
-            return;
-        }
-        if !state.is_gone {
-            // What it replaces is dropped outside of the lock.
-            let replaced = state.hook.replace(Box::new(hook));
-            drop(state);
-            drop(replaced);
-            return;
-        }
-        drop(state);
-        hook();
-    }
-}
-
-impl Clone for EventSender {
-    fn clone(&self) -> Self {
-        self.queue.lock().senders += 1;
-        Self {
-            queue: Arc::clone(&self.queue),
-        }
-    }
-}
-
-impl Drop for EventSender {
-    fn drop(&mut self) {
-        let mut state = self.queue.lock();
-        state.senders = state.senders.saturating_sub(1);
-        let is_last = state.senders == 0;
-        drop(state);
-        if is_last {
-            self.close();
-        }
-    }
-}
-
-impl fmt::Debug for EventSender {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let state = self.queue.lock();
-        f.debug_struct("EventSender")
-            .field("events", &state.waiting.len())
-            .field("bytes", &state.bytes)
-            .field("is_closed", &(state.is_gone || state.is_closed))
-            .finish()
-    }
-}
-
-/// Why an event was not taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum SendError {
-    /// The client went away, or the stream was closed.
-    Closed,
-    /// The client reads too slowly. The stream should be closed.
-    Full,
-}
-
-impl fmt::Display for SendError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Closed => "the event stream is closed",
-            Self::Full => "the event stream is full, its client reads too slowly",
-        })
-    }
-}
-
-impl std::error::Error for SendError {}
 
 /// Takes events out. Dropping it says that the client is gone.
 pub(super) struct EventReader {
@@ -297,21 +121,21 @@ impl EventReader {
 
     /// A comment, when nothing was sent for long enough.
     fn poll_silence(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
-        let keep_alive = self.queue.settings.keep_alive;
+        let keep_alive = self.queue.settings.keep_alive.max(SHORTEST_SILENCE);
         let since = *self.silent_since.get_or_insert_with(Instant::now);
+        let Some(due) = since.checked_add(keep_alive) else {
+            return Poll::Pending;
+        };
         let timer = self
             .timer
-            .get_or_insert_with(|| Box::pin(tokio::time::sleep_until(since + keep_alive)));
+            .get_or_insert_with(|| Box::pin(tokio::time::sleep_until(due)));
         while timer.as_mut().poll(cx).is_ready() {
             // It is not set anew for each event, so it may have run out too early.
-            let due = since + keep_alive;
-            if timer.deadline() < due {
-                timer.as_mut().reset(due);
-                continue;
+            if timer.deadline() >= due {
+                self.silent_since = None;
+                return Poll::Ready(Some(Bytes::from_static(COMMENT)));
             }
-            self.silent_since = None;
-            timer.as_mut().reset(Instant::now() + keep_alive);
-            return Poll::Ready(Some(Bytes::from_static(COMMENT)));
+            timer.as_mut().reset(due);
         }
         Poll::Pending
     }
@@ -338,44 +162,44 @@ impl Drop for EventReader {
 }
 
 /// What senders and reader share.
-struct Queue {
-    settings: StreamSettings,
-    state: Mutex<State>,
+pub(super) struct Queue {
+    pub(super) settings: StreamSettings,
+    pub(super) state: Mutex<State>,
 }
 
 #[derive(Default)]
-struct State {
-    waiting: VecDeque<Bytes>,
-    bytes: usize,
-    senders: usize,
-    reader: Option<Waker>,
+pub(super) struct State {
+    pub(super) waiting: VecDeque<Bytes>,
+    pub(super) bytes: usize,
+    pub(super) senders: usize,
+    pub(super) reader: Option<Waker>,
     /// Those who wait for room or for the end, a task each.
-    waiting_senders: Vec<Waker>,
-    hook: Option<Box<dyn FnOnce() + Send>>,
+    pub(super) waiting_senders: Vec<Waker>,
+    pub(super) hook: Option<Box<dyn FnOnce() + Send>>,
     /// Nothing more is sent.
-    is_closed: bool,
+    pub(super) is_closed: bool,
     /// Nobody reads.
-    is_gone: bool,
+    pub(super) is_gone: bool,
 }
 
 impl Queue {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
         // No code of others runs under the lock, so the state is whole in any case.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl State {
-    fn is_below(&self, settings: &StreamSettings, times: usize) -> bool {
+    pub(super) fn is_below(&self, settings: &StreamSettings, times: usize) -> bool {
         self.waiting.len() < settings.events.saturating_mul(times).max(1)
             && self.bytes < settings.bytes.saturating_mul(times).max(1)
     }
 
-    fn is_finished(&self) -> bool {
+    pub(super) fn is_finished(&self) -> bool {
         self.is_closed && self.waiting.is_empty()
     }
 
-    fn await_change(&mut self, cx: &Context<'_>) {
+    pub(super) fn await_change(&mut self, cx: &Context<'_>) {
         let waker = cx.waker();
         if !(self.waiting_senders.iter()).any(|known| known.will_wake(waker)) {
             self.waiting_senders.push(waker.clone());
@@ -383,11 +207,11 @@ impl State {
     }
 }
 
-fn wake(wakers: impl IntoIterator<Item = Waker>) {
+pub(super) fn wake(wakers: impl IntoIterator<Item = Waker>) {
     wakers.into_iter().for_each(Waker::wake);
 }
 
-// How many times over the limit a sender may go that does not wait for room.
-const PATIENCE: usize = 4;
+// Without it a stream set to no silence at all would be all comments.
+const SHORTEST_SILENCE: Duration = Duration::from_millis(10);
 
 const COMMENT: &[u8] = b":\n\n";

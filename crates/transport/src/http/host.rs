@@ -2,7 +2,9 @@
 //!
 //! The endpoint has asked everything that HTTP can ask; from here on it is about messages.
 //! A future given out here is dropped when the client goes away before there is a response;
-//! after that, [`EventSender::on_closed`](super::EventSender::on_closed) says so.
+//! after that, [`EventSender::on_closed`](super::EventSender::on_closed) says so. In the
+//! stateless era either cancels the call. In the handshake era neither does, so a host lets
+//! such a call run elsewhere.
 //!
 //! Specification: 2025-11-25 basic/transports; 2026-07-28
 //! basic/transports/streamable-http; 2024-11-05 basic/transports.

@@ -13,37 +13,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use http::{Response, StatusCode};
 use ring::rand::{SecureRandom, SystemRandom};
 use switchboard_protocol::http::session::SessionId;
 
-use super::answer::busy;
-use super::{Body, Principal};
-
-/// How many sessions there may be, and for how long.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct SessionLimits {
-    /// In all.
-    pub total: usize,
-    /// Of one caller, where callers are known.
-    pub per_principal: usize,
-    /// How long one may go unused.
-    pub idle: Duration,
-    /// How long one may live, used or not.
-    pub life: Duration,
-}
-
-impl Default for SessionLimits {
-    fn default() -> Self {
-        Self {
-            total: 10_000,
-            per_principal: 100,
-            idle: Duration::from_secs(30 * 60),
-            life: Duration::from_secs(24 * 60 * 60),
-        }
-    }
-}
+use super::{Full, Principal, SessionLimits};
 
 /// The living sessions.
 pub struct Sessions<S> {
@@ -99,7 +72,7 @@ impl<S> Sessions<S> {
         };
         lock(self.shard(&id)).insert(id.clone(), entry);
         let mut next = lock(&self.next_sweep);
-        let lapses = now + self.limits.idle.min(self.limits.life);
+        let lapses = later(now, self.limits.idle.min(self.limits.life));
         *next = Some(next.map_or(lapses, |known| known.min(lapses)));
         Ok((id, session))
     }
@@ -155,7 +128,7 @@ impl<S> Sessions<S> {
             next = [next, earliest].into_iter().flatten().min();
         }
         // Not for each one by itself where there are many.
-        let soonest = now + self.limits.idle.min(self.limits.life) / SWEEPS;
+        let soonest = later(now, self.limits.idle.min(self.limits.life) / SWEEPS);
         *lock(&self.next_sweep) = next.map(|next| next.max(soonest));
         lapsed.iter().for_each(|entry| self.discount(entry));
         lapsed.into_iter().map(|entry| entry.session).collect()
@@ -244,55 +217,6 @@ impl<S> fmt::Debug for Sessions<S> {
     }
 }
 
-/// Why there is no new session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Full {
-    /// There are too many: 503.
-    Total {
-        /// How many there may be.
-        limit: usize,
-    },
-    /// The caller has too many: 429.
-    Principal {
-        /// How many it may have.
-        limit: usize,
-    },
-    /// The system gives no random bits: 503.
-    NoRandomness,
-}
-
-impl Full {
-    /// The status to answer with.
-    pub const fn status(&self) -> StatusCode {
-        match self {
-            Self::Total { .. } | Self::NoRandomness => StatusCode::SERVICE_UNAVAILABLE,
-            Self::Principal { .. } => StatusCode::TOO_MANY_REQUESTS,
-        }
-    }
-
-    /// The response, which says when to try again.
-    pub fn response(&self) -> Response<Body> {
-        busy(self.status(), &self.to_string(), RETRY_AFTER)
-    }
-}
-
-impl fmt::Display for Full {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Total { limit } => {
-                write!(f, "all {limit} sessions are taken, try again later")
-            }
-            Self::Principal { limit } => {
-                write!(f, "all {limit} sessions of this caller are taken, end one")
-            }
-            Self::NoRandomness => f.write_str("no session id can be made, try again later"),
-        }
-    }
-}
-
-impl std::error::Error for Full {}
-
 struct Entry<S> {
     session: Arc<S>,
     principal: Option<Arc<Principal>>,
@@ -310,7 +234,7 @@ impl<S> Entry<S> {
     }
 
     fn lapses(&self, limits: &SessionLimits) -> Instant {
-        (self.used + limits.idle).min(self.created + limits.life)
+        later(self.used, limits.idle).min(later(self.created, limits.life))
     }
 }
 
@@ -330,6 +254,11 @@ impl Caller {
     }
 }
 
+/// A time that is too far away to be told is a year away.
+fn later(now: Instant, patience: Duration) -> Instant {
+    now.checked_add(patience.min(YEAR)).unwrap_or(now)
+}
+
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // No code of others runs under these locks, so what they guard is whole in any case.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -337,7 +266,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 const SHARDS: usize = 16;
 
+const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
 // How often, at most, is swept within one idle time.
 const SWEEPS: u32 = 16;
 
-const RETRY_AFTER: Duration = Duration::from_secs(30);
+#[cfg(test)]
+mod tests;

@@ -212,17 +212,22 @@ impl Watch {
         let activity = &self.activity;
         let requests = activity.requests.load(Ordering::Relaxed);
         let writes = activity.writes.load(Ordering::Relaxed);
-        let is_same_request = requests == self.seen_requests;
+        let is_new_request = requests != self.seen_requests;
         let has_written = writes != self.seen_writes;
         self.seen_requests = requests;
         self.seen_writes = writes;
-        let count = |holds: bool, looks: u32| if holds { looks.saturating_add(1) } else { 0 };
-        self.stalled = count(activity.is_blocked() && !has_written, self.stalled);
-        let awaits_head = !activity.is_serving() && is_same_request;
+        // One that was not there at the last look is seen for the first time.
+        let count = |holds: bool, is_new: bool, looks: u32| match (holds, is_new) {
+            (false, _) => 0,
+            (true, true) => 1,
+            (true, false) => looks.saturating_add(1),
+        };
+        let is_free = !activity.is_serving();
         // Who connects wants something, so the first head is late even if it has not begun.
         let is_head_due = activity.is_reading() || requests == 0;
-        self.reading = count(awaits_head && is_head_due, self.reading);
-        self.idle = count(awaits_head && !is_head_due, self.idle);
+        self.stalled = count(activity.is_blocked(), has_written, self.stalled);
+        self.reading = count(is_free && is_head_due, is_new_request, self.reading);
+        self.idle = count(is_free && !is_head_due, is_new_request, self.idle);
         self.stalled >= self.stall_looks
             || self.reading >= self.head_looks
             || self.idle >= self.idle_looks

@@ -67,9 +67,11 @@ impl Replay {
     /// wait before it connects again. It may be sent at any time.
     pub fn prime(&self, stream: u64, retry: Option<Duration>) -> Bytes {
         let sent = self.streams.get(&stream).map_or(0, |stream| stream.sent);
-        let mut event = Event::default();
-        event.id = event_id(stream, sent);
-        event.retry = retry;
+        let event = Event {
+            id: event_id(stream, sent),
+            retry,
+            ..Event::default()
+        };
         let mut out = Vec::with_capacity(48);
         write_event(&event, &mut out);
         out.into()
@@ -218,3 +220,6 @@ fn read_id(text: &str) -> Option<(u64, u64)> {
     };
     Some((read(stream)?, read(place)?))
 }
+
+#[cfg(test)]
+mod tests;

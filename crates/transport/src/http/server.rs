@@ -24,10 +24,10 @@ use switchboard_protocol::jsonrpc::{Frame, Limits, Malformed};
 use tower_service::Service;
 
 use super::answer::{self, bare, json, refuse};
-use super::host::SESSION_PARAMETER;
 use super::receive::receive;
+use super::route::{Route, Routes, session_in_query};
 use super::{
-    Body, Delete, Get, Host, HttpSettings, OldGet, OldPaths, OldPost, Post, Principal, cross_origin,
+    Body, Delete, Get, Host, HttpSettings, OldGet, OldPost, Post, Principal, cross_origin,
 };
 
 /// One MCP endpoint. It is cheap to clone and mounts wherever a `tower` service does.
@@ -41,8 +41,9 @@ struct Shared<H> {
     host: Arc<H>,
     settings: HttpSettings,
     limits: Limits,
-    /// The metadata document, where there is one, and the second path that it has.
-    metadata: Option<(Bytes, String)>,
+    routes: Routes,
+    /// The metadata document, where there is one.
+    metadata: Option<Bytes>,
 }
 
 impl<H: Host> Endpoint<H> {
@@ -51,18 +52,13 @@ impl<H: Host> Endpoint<H> {
         let mut limits = settings.limits;
         limits.bytes = limits.bytes.min(settings.body_limit);
         let metadata = settings.access.as_ref().and_then(|a| a.metadata());
-        let metadata = metadata.map(|document| {
-            let path = settings.path.as_deref().unwrap_or_default();
-            (
-                document,
-                format!("{METADATA}{}", path.trim_end_matches('/')),
-            )
-        });
+        let routes = Routes::new(&settings, metadata.is_some());
         Self {
             shared: Arc::new(Shared {
                 host,
                 settings,
                 limits,
+                routes,
                 metadata,
             }),
         }
@@ -86,7 +82,7 @@ impl<H: Host> Endpoint<H> {
     {
         let shared = &*self.shared;
         let (head, body) = request.into_parts();
-        let Some(route) = shared.route(head.uri.path()) else {
+        let Some(route) = shared.routes.find(head.uri.path()) else {
             return bare(StatusCode::NOT_FOUND, Body::empty());
         };
         if let Err(foreign) = shared.settings.guard.check(&head.uri, &head.headers) {
@@ -99,7 +95,7 @@ impl<H: Host> Endpoint<H> {
             return shared.answer(route, head, body).await;
         };
         let mut response = if cross_origin::is_preflight(&head.method, &head.headers) {
-            cross_origin::preflight(shared.allow(route), &head.headers)
+            cross_origin::preflight(route.allow(&shared.settings.endpoint), &head.headers)
         } else {
             shared.answer(route, head, body).await
         };
@@ -144,55 +140,28 @@ where
     }
 }
 
-/// What a path is for.
-#[derive(Clone, Copy)]
-enum Route {
-    Endpoint,
-    Metadata,
-    OldStream,
-    OldMessage,
-}
-
 /// How the way through the questions ends early.
 type Answered = Response<Body>;
 
 impl<H: Host> Shared<H> {
-    fn route(&self, path: &str) -> Option<Route> {
-        let settings = &self.settings;
-        let is_at = |known: &str| is_same_path(path, known);
-        match &settings.path {
-            Some(own) if is_at(own) => return Some(Route::Endpoint),
-            _ => {}
-        }
-        if let Some((_, second)) = &self.metadata
-            && (is_at(METADATA) || is_at(second))
-        {
-            return Some(Route::Metadata);
-        }
-        match &settings.old_transport {
-            Some(old) if is_at(&old.stream) => return Some(Route::OldStream),
-            Some(old) if is_at(&old.message) => return Some(Route::OldMessage),
-            _ => {}
-        }
-        settings.path.is_none().then_some(Route::Endpoint)
-    }
-
     async fn answer<B>(&self, route: Route, head: Parts, body: B) -> Response<Body>
     where
         B: http_body::Body + Send,
         B::Data: Send,
     {
         let answered = match route {
-            Route::Endpoint => match self.check_head(&head) {
-                Ok(Head::Post { accepted }) => self.post(head, body, accepted).await,
-                Ok(Head::Get {
-                    session,
-                    last_event_id,
-                }) => self.get(head, session, last_event_id).await,
-                Ok(Head::Delete { session }) => self.delete(head, session).await,
-                Ok(_) => Ok(self.wrong_verb(route)),
-                Err(answered) => Err(answered),
-            },
+            Route::Endpoint => {
+                match rules::check_head(&self.settings.endpoint, &head.method, &head.headers) {
+                    Ok(Head::Post { accepted }) => self.post(head, body, accepted).await,
+                    Ok(Head::Get {
+                        session,
+                        last_event_id,
+                    }) => self.get(head, session, last_event_id).await,
+                    Ok(Head::Delete { session }) => self.delete(head, session).await,
+                    Ok(_) => Ok(self.wrong_verb(route)),
+                    Err(refusal) => Err(self.refuse(&refusal)),
+                }
+            }
             Route::Metadata if head.method == Verb::GET => Ok(self.metadata()),
             Route::OldStream if head.method == Verb::GET => self.old_get(head).await,
             Route::OldMessage if head.method == Verb::POST => self.old_post(head, body).await,
@@ -251,7 +220,7 @@ impl<H: Host> Shared<H> {
     async fn old_get(&self, head: Parts) -> Result<Answered, Answered> {
         let principal = self.identify(&head).await?;
         let get = OldGet {
-            post_to: self.post_to(),
+            post_to: self.routes.post_to(),
             headers: head.headers,
             extensions: head.extensions,
             principal,
@@ -278,11 +247,6 @@ impl<H: Host> Shared<H> {
         Ok(Arc::clone(&self.host).old_post(post).await)
     }
 
-    fn check_head(&self, head: &Parts) -> Result<Head, Answered> {
-        rules::check_head(&self.settings.endpoint, &head.method, &head.headers)
-            .map_err(|refusal| self.refuse(&refusal))
-    }
-
     async fn identify(&self, head: &Parts) -> Result<Option<Arc<Principal>>, Answered> {
         match &self.settings.access {
             None => Ok(None),
@@ -307,23 +271,8 @@ impl<H: Host> Shared<H> {
 
     fn metadata(&self) -> Response<Body> {
         match &self.metadata {
-            Some((document, _)) => json(StatusCode::OK, document.clone()),
+            Some(document) => json(StatusCode::OK, document.clone()),
             None => bare(StatusCode::NOT_FOUND, Body::empty()),
-        }
-    }
-
-    /// Where a client of 2024-11-05 posts: beside its stream, wherever that is mounted.
-    fn post_to(&self) -> String {
-        let Some(OldPaths { message, stream }) = &self.settings.old_transport else {
-            return String::new();
-        };
-        match (message.rsplit_once('/'), stream.rsplit_once('/')) {
-            (Some((beside, name)), Some((parent, _)))
-                if self.settings.path.is_none() && beside == parent =>
-            {
-                name.to_owned()
-            }
-            _ => message.clone(),
         }
     }
 
@@ -333,34 +282,8 @@ impl<H: Host> Shared<H> {
 
     fn wrong_verb(&self, route: Route) -> Response<Body> {
         let mut response = bare(StatusCode::METHOD_NOT_ALLOWED, Body::empty());
-        let allow = HeaderValue::from_static(self.allow(route));
+        let allow = HeaderValue::from_static(route.allow(&self.settings.endpoint));
         response.headers_mut().insert(ALLOW, allow);
         response
     }
-
-    fn allow(&self, route: Route) -> &'static str {
-        match route {
-            Route::Endpoint => self.settings.endpoint.allow(),
-            Route::Metadata | Route::OldStream => "GET",
-            Route::OldMessage => "POST",
-        }
-    }
 }
-
-/// A slash at the end makes no difference.
-fn is_same_path(path: &str, known: &str) -> bool {
-    path == known || path.strip_suffix('/') == Some(known.trim_end_matches('/'))
-}
-
-fn session_in_query(query: &str) -> Option<SessionId> {
-    let named = query.split('&').filter_map(|pair| pair.split_once('='));
-    let mut ids = named.filter(|(name, _)| *name == SESSION_PARAMETER);
-    let (_, id) = ids.next()?;
-    if ids.next().is_some() {
-        return None;
-    }
-    SessionId::new(id).ok()
-}
-
-/// Where clients look for the metadata document: RFC 9728, section 3.
-const METADATA: &str = "/.well-known/oauth-protected-resource";

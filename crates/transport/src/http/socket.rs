@@ -3,17 +3,22 @@
 //! It notes whether bytes move; whether that is enough is judged in `listen`, every few
 //! seconds. Nothing is timed per request.
 
+use std::convert::Infallible;
+use std::future::Future;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, ReadBuf};
 use tokio::net::TcpStream;
+use tokio::time::Sleep;
 
 use super::Body;
 
@@ -83,12 +88,12 @@ pub(super) struct OpenBody {
 
 impl http_body::Body for OpenBody {
     type Data = Bytes;
-    type Error = std::convert::Infallible;
+    type Error = Infallible;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         Pin::new(&mut self.body).poll_frame(cx)
     }
 
@@ -106,11 +111,50 @@ impl http_body::Body for OpenBody {
 pub(super) struct Socket {
     stream: TokioIo<TcpStream>,
     activity: Arc<Activity>,
+    closing: Option<Closing>,
 }
 
 impl Socket {
     pub(super) const fn new(stream: TokioIo<TcpStream>, activity: Arc<Activity>) -> Self {
-        Self { stream, activity }
+        Self {
+            stream,
+            activity,
+            closing: None,
+        }
+    }
+}
+
+/// Reads on for a moment after the last byte was written.
+///
+/// A socket that is closed with bytes unread is reset, and with that the peer may lose what
+/// was written to it: the answer to a body that was too large to be read.
+#[derive(Debug)]
+struct Closing {
+    timer: Pin<Box<Sleep>>,
+    unread: usize,
+}
+
+impl Closing {
+    fn new() -> Self {
+        Self {
+            timer: Box::pin(tokio::time::sleep(LINGER)),
+            unread: MOST_UNREAD,
+        }
+    }
+
+    fn poll_end(&mut self, stream: &mut TcpStream, cx: &mut Context<'_>) -> Poll<()> {
+        let mut space = [0; 4096];
+        while self.unread > 0 {
+            let mut buffer = ReadBuf::new(&mut space);
+            match Pin::new(&mut *stream).poll_read(cx, &mut buffer) {
+                Poll::Ready(Ok(())) if !buffer.filled().is_empty() => {
+                    self.unread = self.unread.saturating_sub(buffer.filled().len());
+                }
+                Poll::Ready(_) => return Poll::Ready(()),
+                Poll::Pending => return self.timer.as_mut().poll(cx),
+            }
+        }
+        Poll::Ready(())
     }
 }
 
@@ -144,7 +188,14 @@ impl Write for Socket {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(cx)
+        if self.closing.is_none() {
+            ready!(Pin::new(&mut self.stream).poll_shutdown(cx))?;
+        }
+        let Self {
+            stream, closing, ..
+        } = &mut *self;
+        let closing = closing.get_or_insert_with(Closing::new);
+        closing.poll_end(stream.inner_mut(), cx).map(Ok)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -161,3 +212,8 @@ impl Write for Socket {
         outcome
     }
 }
+
+// A client that still sends after the answer sees it within a round trip.
+const LINGER: Duration = Duration::from_secs(1);
+
+const MOST_UNREAD: usize = 1024 * 1024;

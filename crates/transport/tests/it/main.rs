@@ -5,6 +5,7 @@
     reason = "clippy knows tests by their attribute, not the functions that they share"
 )]
 
+mod http;
 mod lines;
 mod memory;
 #[cfg(unix)]

@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: what a message costs, here and in a peer, as instruction counts.
+//! `cargo xtask bench core`: what a message costs, here and in a peer, as instruction counts.
 //!
 //! Counts do not depend on what else the machine does, so two runs can be compared. Each
 //! program plays a case a number of times; two runs with different numbers tell the cost of
@@ -26,7 +26,7 @@ pub(crate) fn run(workspace: &Workspace) -> Outcome {
 
 fn measure(workspace: &Workspace) -> Result<(), String> {
     let ours = build_ours(workspace)?;
-    let peer = build_peer(workspace)?;
+    let peer = super::build_peers(workspace, Show::All)?.join("rmcp_cost");
     let scratch = workspace.target.join("bench");
     fs::create_dir_all(&scratch).map_err(|e| format!("{}: {e}", scratch.display()))?;
 
@@ -68,15 +68,6 @@ fn build_ours(workspace: &Workspace) -> Result<PathBuf, String> {
     Ok(workspace.target.join("release/examples/core_cost"))
 }
 
-fn build_peer(workspace: &Workspace) -> Result<PathBuf, String> {
-    let target = workspace.target.join("bench-peer");
-    let mut command = workspace.cargo();
-    command.args(["build", "--release", "--manifest-path", "bench/Cargo.toml"]);
-    command.arg("--target-dir").arg(&target);
-    process::run(&mut command, Show::All)?.check("cargo build of the peer")?;
-    Ok(target.join("release/switchboard-bench"))
-}
-
 /// The cost of one more message.
 fn per_message(mut cost: impl FnMut(u64) -> Result<u64, String>) -> Result<f64, String> {
     let few = cost(FEW)?;
@@ -85,11 +76,7 @@ fn per_message(mut cost: impl FnMut(u64) -> Result<u64, String>) -> Result<f64, 
 }
 
 fn instructions(program: &Path, case: &str, count: u64, scratch: &Path) -> Result<u64, String> {
-    let counts = callgrind(program, case, count, scratch)?;
-    let text = fs::read_to_string(&counts).map_err(|e| format!("{}: {e}", counts.display()))?;
-    text.lines()
-        .find_map(|line| line.strip_prefix("totals: ")?.trim().parse().ok())
-        .ok_or_else(|| "callgrind wrote no totals".to_owned())
+    super::total_instructions(&callgrind(program, case, count, scratch)?)
 }
 
 fn callgrind(program: &Path, case: &str, count: u64, scratch: &Path) -> Result<PathBuf, String> {

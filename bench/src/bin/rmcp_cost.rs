@@ -18,8 +18,12 @@ fn main() -> ExitCode {
         Some("stateless") => STATELESS_CALL,
         _ => return ExitCode::from(2),
     };
-    let count: usize = arguments.next().and_then(|text| text.parse().ok()).unwrap_or(0);
-    let result = CallToolResult::success(vec![ContentBlock::text("12345678901234567890123456789012")]);
+    let count: usize = arguments
+        .next()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(0);
+    let result =
+        CallToolResult::success(vec![ContentBlock::text("12345678901234567890123456789012")]);
     let mut written = Vec::with_capacity(64 * 1024);
     for _ in 0..count {
         let message: ClientJsonRpcMessage =

@@ -1,0 +1,187 @@
+//! Connections: how many, how long, and how they end.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::{Server, call};
+
+#[tokio::test(start_paused = true)]
+async fn a_head_that_does_not_come_ends_the_connection() {
+    let server = Server::start(|_| {}).await;
+    for begins in ["", "POST /mcp HTTP/1.1\r\nhost: loc"] {
+        let start = Instant::now();
+        let mut client = server.connect().await;
+        client.write(begins).await;
+        assert_eq!(client.rest().await, "");
+        let seconds = start.elapsed().as_secs();
+        assert!((10..=15).contains(&seconds), "{begins:?} {seconds}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_head_that_trickles_ends_the_connection() {
+    let server = Server::start(|_| {}).await;
+    let mut client = server.connect().await;
+    client.write(&call("ping")).await;
+    client.response().await;
+    let start = Instant::now();
+    let mut trickle = "POST /mcp HTTP/1.1\r\nx: yyyyyyyyyyyyyyyyyyyyyyy".chars();
+    while start.elapsed() < Duration::from_secs(40) {
+        let next = trickle.next().unwrap().to_string();
+        let written = tokio::io::AsyncWriteExt::write_all(&mut client.0, next.as_bytes()).await;
+        if written.is_err() {
+            break;
+        }
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+    assert!(
+        (10..=17).contains(&start.elapsed().as_secs()),
+        "{:?}",
+        start.elapsed()
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_idle_connection_is_kept_for_a_while() {
+    let server = Server::start(|_| {}).await;
+    let mut client = server.connect().await;
+    for pause in [1, 20, 60] {
+        client.write(&call("ping")).await;
+        assert!(
+            client.response().await.0.starts_with("HTTP/1.1 200"),
+            "{pause}"
+        );
+        tokio::time::sleep(Duration::from_secs(pause)).await;
+    }
+    let start = Instant::now();
+    assert_eq!(client.rest().await, "");
+    assert!(start.elapsed() <= Duration::from_secs(25));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_long_call_and_a_long_stream_are_left_alone() {
+    let mut server = Server::start(|_| {}).await;
+    let mut waiting = server.connect().await;
+    waiting.write(&call("wait")).await;
+    assert_eq!(server.next_seen().await, "waiting");
+    let mut listening = server.connect().await;
+    listening.write(&call("stream")).await;
+    listening.head().await;
+    let sender = server.next_stream().await;
+    for _ in 0..40 {
+        assert_eq!(listening.chunk().await, ":\n\n");
+    }
+    assert!(!sender.is_closed());
+    assert!(server.seen.try_recv().is_err());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_takes_nothing_is_given_up() {
+    let mut server = Server::start(|_| {}).await;
+    let mut client = server.connect().await;
+    client.write(&call("stream")).await;
+    client.head().await;
+    let sender = server.next_stream().await;
+    let event = bytes::Bytes::from(format!("data: {}\n\n", "x".repeat(256 * 1024)));
+    let start = Instant::now();
+    while !sender.is_closed() {
+        sender.room().await;
+        if sender.send(event.clone()).is_err() {
+            break;
+        }
+    }
+    assert_eq!(server.next_seen().await, "client gone");
+    let seconds = start.elapsed().as_secs();
+    assert!((30..=40).contains(&seconds), "{seconds}");
+    drop(client);
+}
+
+#[tokio::test]
+async fn too_many_headers_and_too_large_ones_are_refused() {
+    let server = Server::start(|_| {}).await;
+    let many = "x: y\r\n".repeat(101);
+    let large = format!("x: {}\r\n", "y".repeat(65 * 1024));
+    for headers in [many, large] {
+        let mut client = server.connect().await;
+        client
+            .write(&format!(
+                "GET /mcp HTTP/1.1\r\nhost: localhost\r\n{headers}\r\n"
+            ))
+            .await;
+        let head = client.head().await;
+        assert!(head.starts_with("HTTP/1.1 431"), "{head}");
+    }
+}
+
+#[tokio::test]
+async fn more_connections_than_allowed_wait_their_turn() {
+    let mut server = Server::start(|settings| settings.max_connections = 1).await;
+    let mut first = server.connect().await;
+    first.write(&call("first")).await;
+    first.response().await;
+    let mut second = server.connect().await;
+    second.write(&call("second")).await;
+    assert_eq!(server.next_seen().await, "post first");
+    first.write(&call("again")).await;
+    first.response().await;
+    assert_eq!(server.next_seen().await, "post again");
+    drop(first);
+    second.response().await;
+    assert_eq!(server.next_seen().await, "post second");
+}
+
+#[tokio::test]
+async fn a_host_that_breaks_harms_only_its_own_connection() {
+    let server = Server::start(|_| {}).await;
+    let mut other = server.connect().await;
+    let mut client = server.connect().await;
+    client.write(&call("panic")).await;
+    assert_eq!(client.rest().await, "");
+    other.write(&call("ping")).await;
+    assert!(other.response().await.0.starts_with("HTTP/1.1 200"));
+}
+
+#[tokio::test]
+async fn the_end_waits_for_what_is_under_way() {
+    let mut server = Server::start(|_| {}).await;
+    let mut idle = server.connect().await;
+    idle.write(&call("ping")).await;
+    idle.response().await;
+    let mut client = server.connect().await;
+    client.write(&call("stream")).await;
+    client.head().await;
+    let sender = server.next_stream().await;
+    server.stop();
+    assert_eq!(server.next_seen().await, "post ping");
+    assert_eq!(server.next_seen().await, "stopping");
+    assert_eq!(idle.rest().await, "");
+    sender
+        .send(bytes::Bytes::from_static(b"data: last\n\n"))
+        .unwrap();
+    sender.close();
+    assert_eq!(client.chunk().await, "data: last\n\n");
+    assert_eq!(client.chunk().await, "");
+    drop((client, idle));
+    server.task.await.unwrap().unwrap();
+    assert!(
+        tokio::net::TcpStream::connect(server.address)
+            .await
+            .is_err()
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_end_does_not_wait_for_ever() {
+    let mut server = Server::start(|_| {}).await;
+    let mut client = server.connect().await;
+    client.write(&call("wait")).await;
+    assert_eq!(server.next_seen().await, "waiting");
+    let start = Instant::now();
+    server.stop();
+    assert_eq!(server.next_seen().await, "stopping");
+    assert_eq!(server.next_seen().await, "dropped");
+    (&mut server.task).await.unwrap().unwrap();
+    assert_eq!(start.elapsed().as_secs(), 10);
+    assert_eq!(client.rest().await, "");
+}

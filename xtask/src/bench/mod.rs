@@ -1,0 +1,39 @@
+//! `cargo xtask bench`: what our code costs, beside a peer in the same run.
+//!
+//! `core.rs` counts the instructions of a message, `server.rs` measures whole servers
+//! (what: `plan.rs`, what it says: `figures.rs`, what was promised: `bars.rs`). The
+//! peers and the driver are in `bench/`, a workspace of its own.
+
+mod bars;
+mod core;
+mod figures;
+mod plan;
+mod server;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::process::{self, Show};
+use crate::workspace::Workspace;
+
+pub(crate) use self::core::run as core;
+pub(crate) use self::server::{Options, run as server};
+
+/// Builds everything in `bench/`; gives the folder of its programs.
+fn build_peers(workspace: &Workspace, show: Show) -> Result<PathBuf, String> {
+    let target = workspace.target.join("bench-peer");
+    let mut command = workspace.cargo();
+    command.args(["build", "--release", "--locked"]);
+    command.args(["--manifest-path", "bench/Cargo.toml"]);
+    command.arg("--target-dir").arg(&target);
+    process::run(&mut command, show)?.check("cargo build of the peers")?;
+    Ok(target.join("release"))
+}
+
+/// Everything that callgrind counted.
+fn total_instructions(counts: &Path) -> Result<u64, String> {
+    let text = fs::read_to_string(counts).map_err(|e| format!("{}: {e}", counts.display()))?;
+    text.lines()
+        .find_map(|line| line.strip_prefix("totals: ")?.trim().parse().ok())
+        .ok_or_else(|| "callgrind wrote no totals".to_owned())
+}
