@@ -8,3 +8,4 @@ mod tasks;
 mod tasks_client;
 mod tasks_experimental;
 mod tasks_http;
+mod tasks_store;
