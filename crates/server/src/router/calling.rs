@@ -11,7 +11,7 @@ use switchboard_protocol::machine::server::Answer;
 use switchboard_protocol::types::{CallToolResult, Tool};
 use switchboard_protocol::{Payload, RawJson, Revision};
 
-use super::tasks::Plan;
+use super::planning::Plan;
 use super::{Router, answer_with};
 use crate::context::Context;
 use crate::service::{Call, Reply};
