@@ -7,6 +7,7 @@
 //! server/utilities/logging.
 
 mod asking;
+mod continuing;
 mod elicited;
 mod progress;
 mod question;
@@ -14,15 +15,14 @@ mod rounds;
 
 use std::fmt;
 use std::future::poll_fn;
-use std::sync::Arc;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use http::HeaderMap;
 use serde::Serialize;
 use switchboard_protocol::jsonrpc::MethodName;
-use switchboard_protocol::machine::server::{Caller, Input, Serve, ServeKey};
+use switchboard_protocol::machine::server::{Caller, Input, Serve};
 use switchboard_protocol::types::{
     ClientCapabilities, LoggingLevel, LoggingMessageNotificationParams, Meta,
 };
@@ -30,8 +30,9 @@ use switchboard_protocol::{Era, Payload, RawJson, Revision};
 use switchboard_transport::http::Principal;
 use tokio::sync::Notify;
 
-use crate::link::{Asked, Link};
+use crate::link::Link;
 use crate::seal::SealingKeys;
+use crate::tasks::{Grant, TaskError};
 
 pub use elicited::Elicited;
 pub use progress::Progress;
@@ -39,6 +40,8 @@ pub use question::AskError;
 
 pub(crate) use question::Question;
 pub(crate) use rounds::Rounds;
+
+use continuing::{Path, Way};
 
 /// What a handler knows of its call, and what it can do besides answering.
 ///
@@ -55,7 +58,9 @@ struct Inner {
     wants_progress: bool,
     deadline: Option<Instant>,
     seals: SealingKeys,
-    way: Way,
+    way: Mutex<Path>,
+    /// May it become a task? Nothing is said of most calls.
+    grant: OnceLock<Result<Grant, TaskError>>,
     ended: AtomicBool,
     told: Notify,
     rounds: Mutex<Rounds>,
@@ -66,20 +71,6 @@ struct Inner {
 pub(crate) struct Visitor {
     pub(crate) principal: Option<Arc<Principal>>,
     pub(crate) headers: Option<Arc<HeaderMap>>,
-}
-
-/// Who hears a handler.
-enum Way {
-    /// The client that waits for the answer.
-    Call { link: Arc<dyn Link>, key: ServeKey },
-    /// Whoever asks how the task stands.
-    Task(Arc<dyn BackgroundTask>),
-}
-
-/// A task that a handler works on when its call has been answered.
-pub(crate) trait BackgroundTask: Send + Sync + 'static {
-    /// Asks whoever polls the task.
-    fn ask(&self, name: &str, question: Question) -> Asked;
 }
 
 impl Context {
@@ -100,29 +91,8 @@ impl Context {
             wants_progress: serve.wants_progress,
             deadline,
             seals,
-            way: Way::Call {
-                link,
-                key: serve.key,
-            },
-            ended: AtomicBool::new(false),
-            told: Notify::new(),
-            rounds: Mutex::new(Rounds::default()),
-        }))
-    }
-
-    /// The same call, continued as a task.
-    pub(crate) fn of_task(&self, run: Arc<dyn BackgroundTask>) -> Self {
-        let inner = &self.0;
-        Self(Arc::new(Inner {
-            method: inner.method.clone(),
-            params: inner.params.clone(),
-            caller: Arc::clone(&inner.caller),
-            visitor: inner.visitor.clone(),
-            log_level: None,
-            wants_progress: false,
-            deadline: None,
-            seals: inner.seals.clone(),
-            way: Way::Task(run),
+            way: Mutex::new(Path::new(link, serve.key)),
+            grant: OnceLock::new(),
             ended: AtomicBool::new(false),
             told: Notify::new(),
             rounds: Mutex::new(Rounds::default()),
@@ -162,25 +132,25 @@ impl Context {
 
     /// When the call will be given up, if there is a limit.
     pub fn deadline(&self) -> Option<Instant> {
-        self.0.deadline
+        self.0.deadline.filter(|_| !self.is_task())
     }
 
     /// Does the client want to hear of progress?
     pub fn wants_progress(&self) -> bool {
-        self.0.wants_progress
+        self.0.wants_progress && !self.is_task()
     }
 
     /// Says how far the call has come. Nothing is sent if nobody wants to hear it, or if it
     /// is no further than before. Waits while the client is slow to read.
     pub async fn progress(&self, progress: impl Into<Progress>) {
-        let Way::Call { link, key } = &self.0.way else {
-            return;
-        };
         if !self.0.wants_progress {
             return;
         }
+        let Way::Call { link, key } = self.way() else {
+            return;
+        };
         if let Ok(params) = Payload::encode(&progress.into()) {
-            link.tell(Input::Progress { key: *key, params });
+            link.tell(Input::Progress { key, params });
             poll_fn(|task| link.poll_room(task)).await;
         }
     }
@@ -190,9 +160,6 @@ impl Context {
     ///
     /// No credentials and no personal data: logs are kept.
     pub async fn log<T: Serialize + ?Sized>(&self, level: LoggingLevel, data: &T) {
-        let Way::Call { link, key } = &self.0.way else {
-            return;
-        };
         let is_unwanted = match (self.revision().era(), self.0.log_level) {
             (Era::Stateless, None) => true,
             (_, Some(wanted)) => level < wanted,
@@ -201,12 +168,15 @@ impl Context {
         if is_unwanted {
             return;
         }
+        let Way::Call { link, key } = self.way() else {
+            return;
+        };
         let Ok(data) = RawJson::encode(data) else {
             return;
         };
         if let Ok(params) = Payload::encode(&LoggingMessageNotificationParams::new(level, data)) {
             link.tell(Input::Log {
-                key: Some(*key),
+                key: Some(key),
                 level,
                 params,
             });
@@ -219,12 +189,13 @@ impl Context {
     ///
     /// Only where the client can: over HTTP in revision 2025-11-25. Elsewhere nothing happens.
     pub fn release_stream(&self, retry: Duration) {
-        if let Way::Call { link, .. } = &self.0.way {
+        if let Way::Call { link, .. } = self.way() {
             link.release(retry);
         }
     }
 
     /// Has the call ended, because it was answered or nobody waits for it any more?
+    /// If it goes on as a task, has the task?
     ///
     /// The handler itself need not ask: it is dropped. This is for work that it started.
     pub fn has_ended(&self) -> bool {
@@ -252,8 +223,16 @@ impl Context {
         self.0.params.as_ref()
     }
 
-    /// Says to whoever waits for it that the call has ended.
+    /// The call has ended; whoever waits for that is told, unless a task goes on.
     pub(crate) fn end(&self) {
+        // A task that nobody has taken up does not go on either.
+        if !self.is_task() || self.take_begun().is_some() {
+            self.end_task();
+        }
+    }
+
+    /// Says to whoever waits for it that nothing goes on.
+    pub(crate) fn end_task(&self) {
         self.0.ended.store(true, Ordering::Release);
         self.0.told.notify_waiters();
     }

@@ -8,6 +8,8 @@
 
 mod conversation;
 mod lane;
+#[cfg(test)]
+mod tests;
 mod waiting;
 
 use std::sync::Arc;

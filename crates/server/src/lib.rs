@@ -17,7 +17,7 @@
 //!     b: i64,
 //! }
 //!
-//! async fn who(_: switchboard_server::NoArguments, context: Context) -> String {
+//! async fn who(context: Context) -> String {
 //!     format!("revision {}", context.revision())
 //! }
 //!
@@ -65,6 +65,7 @@ mod shelf;
 mod site;
 #[cfg(feature = "skills")]
 pub mod skills;
+mod tasks;
 mod tool;
 mod validate;
 mod words;
@@ -85,6 +86,10 @@ pub use seal::{SealingKeys, SecretError};
 pub use server::Server;
 pub use service::{About, Answer, AnswerFuture, Call, Reply, Service};
 pub use site::{HttpService, Site, shutdown_signal};
+pub use tasks::{
+    MemoryTasks, StoreError, StoreFuture, TaskChange, TaskError, TaskLimits, TaskOwner, TaskPage,
+    TaskRecord, TaskState, TaskStore,
+};
 pub use tool::{
     IntoToolResult, Json, Outcome, TaskMode, ToolBuilder, ToolFunction, ToolHandler, raw_tool, tool,
 };

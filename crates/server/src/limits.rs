@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use switchboard_protocol::jsonrpc;
 
+use crate::tasks::TaskLimits;
+
 /// How much of everything a server takes on.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -44,6 +46,8 @@ pub struct Limits {
     pub drain: Duration,
     /// How long calls in flight may go on after shutdown was asked for, over HTTP.
     pub drain_http: Duration,
+    /// How many tasks are kept, for how long, and how large.
+    pub tasks: TaskLimits,
     /// Silence on an event stream before a comment is sent to keep it alive.
     pub keep_alive: Duration,
 }
@@ -67,6 +71,7 @@ impl Default for Limits {
             page: 1_000,
             drain: Duration::from_secs(2),
             drain_http: Duration::from_secs(10),
+            tasks: TaskLimits::default(),
             keep_alive: Duration::from_secs(15),
         }
     }

@@ -4,12 +4,18 @@
 //! it; an HTTP conversation belongs to whoever holds its lock. Handlers cannot tell.
 
 use std::fmt;
+use std::sync::{Arc, OnceLock, Weak};
 use std::task::{Context as TaskContext, Poll};
 use std::time::Duration;
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use ring::rand::{SecureRandom, SystemRandom};
 use switchboard_protocol::machine::server::{AskError, Input, ServeKey};
 use switchboard_protocol::{Method, Payload};
 use tokio::sync::oneshot;
+
+use crate::tasks::TaskOwner;
 
 /// The connection, as a handler sees it.
 pub(crate) trait Link: Send + Sync + 'static {
@@ -27,8 +33,44 @@ pub(crate) trait Link: Send + Sync + 'static {
         let _ = retry;
     }
 
+    /// The session of the handshake era that calls belong to here, if they do.
+    fn session(&self) -> Option<Session> {
+        None
+    }
+
+    /// May whoever listens here know of the tasks of this owner? The id alone is not
+    /// enough where callers are known.
+    fn hears(&self, owner: &TaskOwner) -> bool {
+        *owner == TaskOwner::Anyone
+    }
+
     /// The server will end: whatever would stay open must not.
     fn stopping(&self) {}
+}
+
+/// A session of the handshake era, or a connection.
+pub(crate) struct Session {
+    /// Unlike any other, of other processes too.
+    pub(crate) id: Arc<str>,
+    /// How it hears of what no call is for.
+    pub(crate) link: Weak<dyn Link>,
+}
+
+/// What a session is known by, made when it is first asked for.
+#[derive(Default)]
+pub(crate) struct SessionName(OnceLock<Arc<str>>);
+
+impl SessionName {
+    /// The name; none if there is no randomness to make one of.
+    pub(crate) fn name(&self) -> Option<Arc<str>> {
+        if let Some(name) = self.0.get() {
+            return Some(Arc::clone(name));
+        }
+        let mut bytes = [0; 16];
+        SystemRandom::new().fill(&mut bytes).ok()?;
+        let name = self.0.get_or_init(|| URL_SAFE_NO_PAD.encode(bytes).into());
+        Some(Arc::clone(name))
+    }
 }
 
 /// A question on its way.

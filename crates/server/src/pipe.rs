@@ -9,7 +9,7 @@
 use std::future::{Future, poll_fn};
 use std::io;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context as TaskContext, Poll, Waker};
 use std::time::Instant;
 
@@ -27,7 +27,7 @@ use tokio::time::{Sleep, sleep_until};
 
 use crate::context::Visitor;
 use crate::core::{Core, Site};
-use crate::link::{Asked, Link};
+use crate::link::{Asked, Link, Session, SessionName};
 use crate::runner::{Started, start};
 
 /// Serves one connection until the client is gone or `shutdown` comes.
@@ -45,7 +45,7 @@ where
     W: AsyncWrite + Unpin,
 {
     let limits = site.limits.message.clone();
-    let link = Arc::new(PipeLink::default());
+    let link = Arc::new_cyclic(PipeLink::new);
     let handle: Arc<dyn Link> = Arc::clone(&link) as Arc<dyn Link>;
     site.audience.join(Arc::downgrade(&handle));
     let mut connection = Connection {
@@ -299,9 +299,10 @@ fn gone(error: io::Error) -> io::Result<()> {
 }
 
 /// Where handlers leave what they have to say.
-#[derive(Default)]
 struct PipeLink {
     inbox: Mutex<Inbox>,
+    me: Weak<Self>,
+    name: SessionName,
 }
 
 #[derive(Default)]
@@ -325,12 +326,30 @@ enum Said {
     ),
 }
 
+impl Said {
+    /// Is it for no call in particular?
+    const fn is_news(&self) -> bool {
+        matches!(
+            self,
+            Self::Input(Input::Changed(_) | Input::Notify { key: None, .. })
+        )
+    }
+}
+
 impl PipeLink {
+    fn new(me: &Weak<Self>) -> Self {
+        Self {
+            inbox: Mutex::default(),
+            me: Weak::clone(me),
+            name: SessionName::default(),
+        }
+    }
+
     fn say(&self, said: Said) {
         let reader = {
             let mut inbox = self.inbox();
             // What nobody waits for must not pile up while the client does not read.
-            if inbox.said.len() >= MOST_SAID && matches!(said, Said::Input(Input::Changed(_))) {
+            if inbox.said.len() >= MOST_SAID && said.is_news() {
                 return;
             }
             inbox.said.push(said);
@@ -383,6 +402,11 @@ impl Link for PipeLink {
         let (asker, asked) = oneshot::channel();
         self.say(Said::Ask(key, method, params, asker));
         asked
+    }
+
+    fn session(&self) -> Option<Session> {
+        let link = Weak::clone(&self.me) as Weak<dyn Link>;
+        self.name.name().map(|id| Session { id, link })
     }
 
     fn poll_room(&self, task: &mut TaskContext<'_>) -> Poll<()> {

@@ -5,9 +5,12 @@
 
 mod calling;
 mod listing;
+mod planning;
 mod reading;
 #[cfg(feature = "skills")]
 mod skills;
+mod task_result;
+mod tasks;
 
 use std::sync::{Arc, RwLockReadGuard};
 
@@ -22,6 +25,7 @@ use switchboard_protocol::{Method, Payload, Revision};
 
 use crate::catalog::{Catalog, Offers};
 use crate::service::{About, Call, Reply, Service};
+use crate::tasks::Tasks;
 
 /// A service of tools, resources and prompts.
 pub(crate) struct Router {
@@ -29,6 +33,7 @@ pub(crate) struct Router {
     instructions: Option<String>,
     page: usize,
     offers: Arc<Offers>,
+    tasks: Option<Tasks>,
 }
 
 impl Router {
@@ -37,12 +42,14 @@ impl Router {
         instructions: Option<String>,
         page: usize,
         offers: Arc<Offers>,
+        tasks: Option<Tasks>,
     ) -> Self {
         Self {
             info,
             instructions,
             page,
             offers,
+            tasks,
         }
     }
 
@@ -63,7 +70,10 @@ impl Router {
 
 impl Service for Router {
     fn about(&self) -> About {
-        let capabilities = capabilities_of(&self.catalog());
+        let mut capabilities = capabilities_of(&self.catalog());
+        if self.tasks.is_some() {
+            planning::declare(&mut capabilities);
+        }
         let mut about = About::new(self.info.clone(), capabilities);
         about.instructions.clone_from(&self.instructions);
         about
@@ -82,6 +92,11 @@ impl Service for Router {
             Some(Method::PromptsList) => Reply::Now(self.list_prompts(&call)),
             Some(Method::PromptsGet) => self.fill_prompt(call),
             Some(Method::CompletionComplete) => self.complete(call),
+            Some(Method::TasksGet) => self.get_task(call),
+            Some(Method::TasksUpdate) => self.update_task(call),
+            Some(Method::TasksCancel) => self.cancel_task(call),
+            Some(Method::TasksResult) => self.task_result(call),
+            Some(Method::TasksList) => self.list_tasks(call),
             _ => Reply::Now(self.extension(&call)),
         }
     }

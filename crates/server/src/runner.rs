@@ -1,11 +1,12 @@
 //! Runs handlers: at once if they are ready, as a task of their own if they must wait.
 //!
 //! A handler that panics answers with an error. One that waits for a client of the stateless
-//! era is dropped, and its question is the answer. What becomes of the answer is for the
+//! era is dropped, and its question is the answer. One that becomes a task goes on in the
+//! background, and the task is the answer. What becomes of the answer is for the
 //! driver of the connection.
 
 use std::any::Any;
-use std::future::Future;
+use std::future::{Future, pending};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::{Context as TaskContext, Poll, Waker};
@@ -54,14 +55,26 @@ pub(crate) struct Running {
 }
 
 impl Running {
+    pub(crate) const fn context(&self) -> &Context {
+        &self.context
+    }
+
     fn poll_answer(&mut self, task: &mut TaskContext<'_>) -> Poll<Answer> {
         let future = self.future.as_mut();
         match catch_unwind(AssertUnwindSafe(|| future.poll(task))) {
             Ok(Poll::Ready(answer)) => Poll::Ready(answer),
-            Ok(Poll::Pending) => match self.context.interruption() {
-                Some(answer) => Poll::Ready(answer),
-                None => Poll::Pending,
-            },
+            Ok(Poll::Pending) => {
+                if let Some(begun) = self.context.take_begun() {
+                    let context = self.context.clone();
+                    let future = std::mem::replace(&mut self.future, Box::pin(pending()));
+                    let running = Self { future, context };
+                    return Poll::Ready(begun.go_on(running, self.context.revision()));
+                }
+                match self.context.interruption() {
+                    Some(answer) => Poll::Ready(answer),
+                    None => Poll::Pending,
+                }
+            }
             Err(panic) => Poll::Ready(panicked(panic.as_ref())),
         }
     }

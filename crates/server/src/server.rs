@@ -16,7 +16,8 @@ use crate::resource::{ResourceBuilder, TemplateBuilder};
 use crate::router::Router;
 use crate::seal::SealingKeys;
 use crate::site::Site;
-use crate::tool::{ToolBuilder, ToolHandler};
+use crate::tasks::{MemoryTasks, TaskStore, Tasks};
+use crate::tool::{TaskMode, ToolBuilder, ToolHandler};
 
 /// A server as its author puts it together: what it offers, and how much it takes on.
 ///
@@ -31,6 +32,7 @@ pub struct Server {
     revisions: Vec<Revision>,
     limits: Limits,
     seals: Option<SealingKeys>,
+    tasks: Option<Arc<dyn TaskStore>>,
     /// The first thing that was wrong; told when it is served.
     problem: Option<BuildError>,
 }
@@ -45,6 +47,7 @@ impl Server {
             revisions: Revision::ALL.to_vec(),
             limits: Limits::default(),
             seals: None,
+            tasks: None,
             problem: None,
         }
     }
@@ -131,6 +134,15 @@ impl Server {
         self
     }
 
+    /// Where tasks are kept; in memory if nothing is said.
+    ///
+    /// A server whose tools have a [`TaskMode`] other than `Never` need not call this,
+    /// unless such tools come later, or from a [`ToolHandler`].
+    pub fn tasks(mut self, store: impl TaskStore) -> Self {
+        self.tasks = Some(Arc::new(store));
+        self
+    }
+
     /// Changes the server while it is served.
     pub fn handle(&self) -> Handle {
         Handle::new(Arc::clone(&self.offers))
@@ -144,11 +156,26 @@ impl Server {
         if let Some(problem) = self.problem {
             return Err(problem);
         }
+        let offers_tasks = {
+            let catalog = self.offers.read();
+            let mut tools = catalog.tools.iter();
+            tools.any(|(_, tool)| tool.task != TaskMode::Never)
+        };
+        let limits = self.limits.tasks.clone();
+        let store = match self.tasks {
+            None if offers_tasks => {
+                Some(Arc::new(MemoryTasks::new(limits.clone())) as Arc<dyn TaskStore>)
+            }
+            store => store,
+        };
+        let audience = self.offers.audience();
+        let tasks = store.map(|store| Tasks::new(store, limits, Arc::clone(audience)));
         let router = Router::new(
             self.info,
             self.instructions,
             self.limits.page,
             Arc::clone(&self.offers),
+            tasks,
         );
         let seals = self.seals.unwrap_or_else(SealingKeys::random);
         Ok(Site::with(

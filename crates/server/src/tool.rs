@@ -122,16 +122,47 @@ pub struct ToolBuilder {
 }
 
 /// Whether a tool answers with a task that goes on, where the client can deal with one.
+///
+/// ```
+/// use switchboard_server::{Context, Failure, NoArguments, Server, TaskMode, tool};
+///
+/// async fn report(_: NoArguments, context: Context) -> Result<String, Failure> {
+///     let roots = context.roots("where").await?;
+///     // Where this is refused, the client waits for the result instead.
+///     let _ = context.continue_as_task().await;
+///     Ok(format!("looked into {} folders", roots.len()))
+/// }
+///
+/// let server = Server::new("demo", "1.0.0")
+///     .tool(tool("report", report).task(TaskMode::ByHandler));
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TaskMode {
     /// It answers with its result.
     #[default]
     Never,
-    /// It becomes a task if the client can deal with one.
+    /// It becomes a task where its handler says so, with
+    /// [`Context::continue_as_task`]: after it has asked what it must, say, or if the work
+    /// turns out to be long.
+    ByHandler,
+    /// It becomes a task before it begins, if the client can deal with one.
     WhenPossible,
-    /// It becomes a task, and clients that cannot deal with one cannot call it.
+    /// It becomes a task before it begins, and clients that cannot deal with one cannot
+    /// call it.
     Always,
+}
+
+impl TaskMode {
+    /// What the definition of a tool says, in the words of 2025-11-25.
+    pub(crate) fn of(tool: &Tool) -> Self {
+        let execution = tool.execution.as_ref();
+        match execution.and_then(|execution| execution.task_support.as_ref()) {
+            Some(TaskSupport::Optional) => Self::WhenPossible,
+            Some(TaskSupport::Required) => Self::Always,
+            _ => Self::Never,
+        }
+    }
 }
 
 /// What runs a tool.
@@ -208,7 +239,7 @@ impl ToolBuilder {
         self.task = mode;
         let support = match mode {
             TaskMode::Never => None,
-            TaskMode::WhenPossible => Some(TaskSupport::Optional),
+            TaskMode::ByHandler | TaskMode::WhenPossible => Some(TaskSupport::Optional),
             TaskMode::Always => Some(TaskSupport::Required),
         };
         self.definition.execution = support.map(|support| {

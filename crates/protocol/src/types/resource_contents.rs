@@ -34,6 +34,17 @@ impl ResourceContents {
         Self::Blob(BlobResourceContents::new(uri, STANDARD.encode(bytes)))
     }
 
+    /// The same, said to be of this type. Contents of an unknown kind stay as they are.
+    #[must_use]
+    pub fn with_mime_type(mut self, mime_type: impl Into<String>) -> Self {
+        match &mut self {
+            Self::Text(contents) => contents.mime_type = Some(mime_type.into()),
+            Self::Blob(contents) => contents.mime_type = Some(mime_type.into()),
+            Self::Unknown(_) => {}
+        }
+        self
+    }
+
     /// Where the contents are, unless they are of an unknown kind.
     pub fn uri(&self) -> Option<&str> {
         match self {

@@ -131,6 +131,12 @@ impl CreateMessageResult {
             extra: Extra::default(),
         }
     }
+
+    /// What the model says, if it says something: the first text.
+    pub fn text(&self) -> Option<&str> {
+        let mut blocks = self.content.as_slice().iter();
+        blocks.find_map(SamplingMessageContentBlock::as_text)
+    }
 }
 
 /// Which model is wanted.

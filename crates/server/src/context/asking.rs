@@ -23,7 +23,8 @@ use switchboard_protocol::types::{
 };
 use switchboard_protocol::{Era, RawJson};
 
-use super::{AskError, Context, Elicited, Rounds, Way};
+use super::continuing::Way;
+use super::{AskError, Context, Elicited, Rounds};
 use crate::context::question::Question;
 use crate::schema;
 use crate::seal::Binding;
@@ -145,10 +146,10 @@ impl Context {
         name: &str,
         question: Question,
     ) -> Result<R, AskError> {
-        let asked = match &self.0.way {
+        let answer = match self.way() {
             Way::Task(task) => {
                 self.check(&question)?;
-                task.ask(name, question)
+                self.ask_in_task(&task, name, question).await?
             }
             Way::Call { .. } if self.is_retried() => {
                 return match self.answer_or_ask(name, question)? {
@@ -159,10 +160,10 @@ impl Context {
             }
             Way::Call { link, key } => {
                 self.check(&question)?;
-                link.ask(*key, question.method, question.params)
+                let asked = link.ask(key, question.method, question.params);
+                asked.await.map_err(|_| AskError::Ended)??
             }
         };
-        let answer = asked.await.map_err(|_| AskError::Ended)??;
         answer
             .decode()
             .map_err(|error| AskError::BadAnswer(format!("{name}: {error}")))
@@ -202,7 +203,7 @@ impl Context {
 
     /// Does the call come back with its answers, rather than wait for them?
     fn is_retried(&self) -> bool {
-        matches!(self.0.way, Way::Call { .. }) && self.revision().era() == Era::Stateless
+        self.revision().era() == Era::Stateless && !self.is_task()
     }
 
     /// The error of a call that failed because the client lacks a capability.

@@ -21,7 +21,7 @@ use switchboard_protocol::machine::server::{
 };
 use switchboard_protocol::{Method, Payload, Revision};
 use switchboard_transport::http::{
-    Body, EventSender, Post, ReplayLimits, accepted, event_stream, events, json,
+    Body, EventSender, Post, Principal, ReplayLimits, accepted, event_stream, events, json,
 };
 use tokio::sync::oneshot;
 
@@ -30,14 +30,18 @@ use super::lane::{First, Lanes, Resumes};
 use super::waiting::Waiting;
 use crate::context::Visitor;
 use crate::core::Core;
-use crate::link::{Asked, Link};
+use crate::link::{Asked, Link, Session, SessionName};
 use crate::runner::{Running, Started, start};
+use crate::tasks::TaskOwner;
 
 /// One conversation.
 pub(super) struct Conversation {
     home: Arc<Conversations>,
     kind: Kind,
     me: OnceLock<Weak<Self>>,
+    name: SessionName,
+    /// Who the caller is, if callers are known.
+    principal: OnceLock<Arc<Principal>>,
     state: Mutex<State>,
 }
 
@@ -73,6 +77,8 @@ impl Conversation {
             home,
             kind,
             me: OnceLock::new(),
+            name: SessionName::default(),
+            principal: OnceLock::new(),
             state: Mutex::new(State {
                 core: Core::new(machine),
                 lanes: Lanes::default(),
@@ -98,6 +104,10 @@ impl Conversation {
             principal: post.principal,
             headers: Some(Arc::new(post.headers)),
         };
+        if let Some(principal) = &visitor.principal {
+            // A session has one caller, and a request that stands alone has too.
+            self.principal.get_or_init(|| Arc::clone(principal));
+        }
         self.me.get_or_init(|| Arc::downgrade(self));
         let lane = self.lock().lanes.open(accepts);
         // From here on, being dropped means that the client has gone.
@@ -176,8 +186,11 @@ impl Conversation {
     /// The client of a POST has gone.
     pub(super) fn lane_gone(self: &Arc<Self>, lane: Lane) {
         let mut state = self.lock();
-        state.lanes.detach(lane);
+        let untaken = state.lanes.detach(lane);
         self.handle(&mut state, Stage::Answer, Input::LaneClosed { lane });
+        // A stream that nobody took says that its reader has gone, for which it takes the lock.
+        drop(state);
+        drop(untaken);
     }
 
     /// A stream for a lane, whose end is noticed.
@@ -193,8 +206,14 @@ impl Conversation {
 
     fn watch(self: &Arc<Self>, lane: Lane, sender: &EventSender) {
         let conversation = Arc::downgrade(self);
+        // A session is kept by its id; a request that stands alone lives as long as its
+        // stream, which may have nothing else to wait for than changes.
+        let kept = match self.kind {
+            Kind::Stateless | Kind::Sessionless => Some(Arc::clone(self)),
+            Kind::Session | Kind::Old => None,
+        };
         sender.on_closed(move || {
-            if let Some(conversation) = conversation.upgrade() {
+            if let Some(conversation) = kept.or_else(|| conversation.upgrade()) {
                 conversation.lane_gone(lane);
             }
         });
@@ -329,8 +348,27 @@ impl Link for Conversation {
         asked
     }
 
+    fn session(&self) -> Option<Session> {
+        match self.kind {
+            Kind::Session | Kind::Old => {
+                let link = Weak::clone(self.me.get()?) as Weak<dyn Link>;
+                self.name.name().map(|id| Session { id, link })
+            }
+            Kind::Stateless | Kind::Sessionless => None,
+        }
+    }
+
     fn poll_room(&self, _task: &mut TaskContext<'_>) -> Poll<()> {
         Poll::Ready(())
+    }
+
+    fn hears(&self, owner: &TaskOwner) -> bool {
+        // Streams of tasks are of the stateless era.
+        self.kind == Kind::Stateless
+            && match self.principal.get() {
+                Some(principal) => *owner == TaskOwner::from(&**principal),
+                None => *owner == TaskOwner::Anyone,
+            }
     }
 
     fn stopping(&self) {
@@ -354,6 +392,10 @@ impl Link for LaneLink {
 
     fn ask(&self, key: ServeKey, method: Method, params: Option<Payload>) -> Asked {
         self.conversation.ask(key, method, params)
+    }
+
+    fn session(&self) -> Option<Session> {
+        self.conversation.session()
     }
 
     fn poll_room(&self, task: &mut TaskContext<'_>) -> Poll<()> {

@@ -261,23 +261,19 @@ impl Lanes {
         }
     }
 
-    /// The client of a lane has gone: false if it may come back.
-    pub(super) fn detach(&mut self, lane: Lane) {
-        let Some(state) = self.lanes.get_mut(&lane.0) else {
-            return;
-        };
+    /// The client of a lane has gone, but may come back. Gives what it did not take.
+    pub(super) fn detach(&mut self, lane: Lane) -> Option<First> {
+        let state = self.lanes.get_mut(&lane.0)?;
         match &state.way {
             Way::Streaming {
                 stream: Some(stream),
                 ..
             } => {
                 state.way = Way::Detached { stream: *stream };
-                state.first = None;
+                state.first.take()
             }
-            Way::Detached { .. } => {}
-            _ => {
-                self.lanes.remove(&lane.0);
-            }
+            Way::Detached { .. } => state.first.take(),
+            _ => self.lanes.remove(&lane.0)?.first,
         }
     }
 

@@ -14,7 +14,7 @@ use crate::schema;
 use crate::words;
 
 /// A function that fills in a prompt: `async fn(Arguments) -> Prompt`, the same with a
-/// [`Context`] after the arguments, or without any.
+/// [`Context`] after the arguments, and both without arguments.
 ///
 /// `M` tells these forms apart and is never named.
 pub trait PromptFunction<M>: Send + Sync + 'static {
@@ -74,6 +74,20 @@ where
 
     fn fill(&self, _arguments: &BTreeMap<String, String>, _context: Context) -> FillFuture {
         finish(self())
+    }
+}
+
+impl<F, Fut> PromptFunction<Context> for F
+where
+    F: Fn(Context) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output: IntoPrompt> + Send + 'static,
+{
+    fn arguments() -> Result<(Vec<PromptArgument>, Option<String>), String> {
+        Ok((Vec::new(), None))
+    }
+
+    fn fill(&self, _arguments: &BTreeMap<String, String>, context: Context) -> FillFuture {
+        finish(self(context))
     }
 }
 

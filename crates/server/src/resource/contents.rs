@@ -40,19 +40,17 @@ impl Read {
         uri: &str,
         mime_type: Option<&str>,
     ) -> Result<ReadResourceResult, ErrorObject> {
-        let mut contents = match self {
+        let contents = match self {
             Self::Text(text) => ResourceContents::text(uri, text),
             Self::Bytes(bytes) => ResourceContents::blob(uri, &bytes),
             Self::Result(result) => return Ok(*result),
             Self::NotFound => return Err(not_found(uri)),
             Self::Failed(error) => return Err(error),
         };
-        let mime_type = mime_type.map(str::to_owned);
-        match &mut contents {
-            ResourceContents::Text(text) => text.mime_type = mime_type,
-            ResourceContents::Blob(blob) => blob.mime_type = mime_type,
-            _ => {}
-        }
+        let contents = match mime_type {
+            Some(mime_type) => contents.with_mime_type(mime_type),
+            None => contents,
+        };
         Ok(ReadResourceResult::new(vec![contents]))
     }
 }

@@ -11,10 +11,11 @@ use switchboard_protocol::machine::server::Answer;
 use switchboard_protocol::types::{CallToolResult, Tool};
 use switchboard_protocol::{Payload, RawJson, Revision};
 
+use super::planning::Plan;
 use super::{Router, answer_with};
 use crate::context::Context;
 use crate::service::{Call, Reply};
-use crate::tool::{Outcome, ToolEntry, ToolHandler};
+use crate::tool::{Outcome, TaskMode, ToolEntry, ToolHandler};
 use crate::validate::Validator;
 
 impl Router {
@@ -29,7 +30,7 @@ impl Router {
         let Some(entry) = catalog.tools.find(&name) else {
             let handlers = catalog.tool_handlers.clone();
             drop(catalog);
-            return call_handler(&handlers, &name, &params, call.context);
+            return self.call_handler(&handlers, &name, &params, call.context);
         };
         let entry = Arc::clone(entry);
         drop(catalog);
@@ -46,38 +47,59 @@ impl Router {
                 return Reply::Now(answer(outcome, None, &call.context));
             }
         }
-        let outcome = (entry.run)(arguments, call.context.clone());
         let context = call.context;
-        Reply::later(async move { answer(outcome.await, Some(&entry), &context) })
+        let plan = match self.plan(entry.task, &params, &context) {
+            Ok(plan) => plan,
+            Err(error) => return Reply::Now(Answer::Error(error)),
+        };
+        if plan == Plan::Stay {
+            let outcome = (entry.run)(arguments, context.clone());
+            return Reply::later(async move { answer(outcome.await, Some(&entry), &context) });
+        }
+        Reply::later(async move {
+            if let Err(error) = plan.begin(&context).await {
+                return Answer::Error(error);
+            }
+            let outcome = (entry.run)(arguments, context.clone());
+            answer(outcome.await, Some(&entry), &context)
+        })
     }
-}
 
-/// Calls the handler that has a tool of this name.
-fn call_handler(
-    handlers: &[Arc<dyn ToolHandler>],
-    name: &str,
-    params: &Payload,
-    context: Context,
-) -> Reply {
-    let found = handlers.iter().find_map(|handler| {
-        let tool = handler.list().into_iter().find(|tool| tool.name == name)?;
-        Some((Arc::clone(handler), tool))
-    });
-    let Some((handler, tool)) = found else {
-        return Reply::Now(Answer::Error(unknown_tool(name)));
-    };
-    let arguments = match arguments_of(params) {
-        Ok(arguments) => arguments.unwrap_or_else(Payload::empty),
-        Err(reply) => return reply,
-    };
-    if let Err(outcome) = check_against(&tool, &arguments) {
-        return Reply::Now(answer(outcome, None, &context));
+    /// Calls the handler that has a tool of this name.
+    fn call_handler(
+        &self,
+        handlers: &[Arc<dyn ToolHandler>],
+        name: &str,
+        params: &Payload,
+        context: Context,
+    ) -> Reply {
+        let found = handlers.iter().find_map(|handler| {
+            let tool = handler.list().into_iter().find(|tool| tool.name == name)?;
+            Some((Arc::clone(handler), tool))
+        });
+        let Some((handler, tool)) = found else {
+            return Reply::Now(Answer::Error(unknown_tool(name)));
+        };
+        let arguments = match arguments_of(params) {
+            Ok(arguments) => arguments.unwrap_or_else(Payload::empty),
+            Err(reply) => return reply,
+        };
+        if let Err(outcome) = check_against(&tool, &arguments) {
+            return Reply::Now(answer(outcome, None, &context));
+        }
+        let plan = match self.plan(TaskMode::of(&tool), params, &context) {
+            Ok(plan) => plan,
+            Err(error) => return Reply::Now(Answer::Error(error)),
+        };
+        let name = name.to_owned();
+        Reply::later(async move {
+            if let Err(error) = plan.begin(&context).await {
+                return Answer::Error(error);
+            }
+            let outcome = handler.call(&name, arguments, context.clone()).await;
+            answer(outcome, None, &context)
+        })
     }
-    let name = name.to_owned();
-    Reply::later(async move {
-        let outcome = handler.call(&name, arguments, context.clone()).await;
-        answer(outcome, None, &context)
-    })
 }
 
 /// The arguments of a call: an object, or not there.

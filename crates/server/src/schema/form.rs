@@ -135,6 +135,8 @@ const STRING: &[&str] = &[
     "minLength",
     "maxLength",
     "enum",
+    // Titles as they were written before 2025-11-25, if a type has them.
+    "enumNames",
     "oneOf",
     "default",
 ];

@@ -12,7 +12,7 @@ use crate::schema::{self, NoArguments, SchemaError};
 use crate::tool::{IntoToolResult, Outcome, OutcomeFuture};
 
 /// A function that can be a tool: `async fn(Arguments) -> Result`, the same with a
-/// [`Context`] after the arguments, or without any.
+/// [`Context`] after the arguments, and both without arguments.
 ///
 /// `M` tells these forms apart and is never named.
 pub trait ToolFunction<M>: Send + Sync + 'static {
@@ -95,6 +95,29 @@ where
     fn run(&self, arguments: Option<Payload>, schema: &RawJson, _: Context) -> OutcomeFuture {
         match read::<NoArguments>(arguments.as_ref(), schema) {
             Ok(_) => finish(self()),
+            Err(wrong) => Box::pin(std::future::ready(wrong)),
+        }
+    }
+}
+
+/// `async fn(Context) -> Result`
+impl<F, Fut> ToolFunction<Context> for F
+where
+    F: Fn(Context) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output: IntoToolResult> + Send + 'static,
+{
+    fn input_schema() -> Result<(RawJson, Option<String>), SchemaError> {
+        let generated = schema::input_schema::<NoArguments>()?;
+        Ok((generated.schema, generated.description))
+    }
+
+    fn output_schema() -> Result<Option<RawJson>, SchemaError> {
+        Fut::Output::output_schema()
+    }
+
+    fn run(&self, arguments: Option<Payload>, schema: &RawJson, context: Context) -> OutcomeFuture {
+        match read::<NoArguments>(arguments.as_ref(), schema) {
+            Ok(_) => finish(self(context)),
             Err(wrong) => Box::pin(std::future::ready(wrong)),
         }
     }

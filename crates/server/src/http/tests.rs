@@ -1,0 +1,92 @@
+//! Streams of requests that stand alone, as their clients see them.
+
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context as TaskContext, Poll, Waker};
+
+use http::Request;
+use http_body::Body as _;
+use switchboard_transport::http::Body;
+use tokio::sync::Notify;
+use tokio::task::yield_now;
+
+use crate::{Context, HttpService, Server, tool};
+
+fn service(server: Server) -> HttpService {
+    let site = server.site().unwrap();
+    site.endpoint(site.http_settings())
+}
+
+/// A call of the stateless era, by this method and with these members of the parameters.
+fn call(method: &str, name: Option<&str>, members: &str) -> Request<String> {
+    let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"progressToken":1}"#;
+    let request = Request::post("http://127.0.0.1/mcp")
+        .header("host", "127.0.0.1")
+        .header("content-type", "application/json")
+        .header("accept", "application/json, text/event-stream")
+        .header("mcp-protocol-version", "2026-07-28")
+        .header("mcp-method", method);
+    let request = match name {
+        Some(name) => request.header("mcp-name", name),
+        None => request,
+    };
+    let body =
+        format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{{members},{meta}}}}}"#);
+    request.body(body).unwrap()
+}
+
+/// The next piece of a body; none at its end.
+async fn next(body: &mut Body) -> Option<String> {
+    let frame = poll_fn(|task| Pin::new(&mut *body).poll_frame(task)).await?;
+    let data = frame.unwrap().into_data().unwrap();
+    Some(String::from_utf8(data.to_vec()).unwrap())
+}
+
+#[tokio::test]
+async fn a_stateless_client_hears_of_changes_for_as_long_as_it_listens() {
+    let server = Server::new("test", "1").tool(tool("fickle", async || "here"));
+    let handle = server.handle();
+    let service = service(server);
+    let wanted = r#""notifications":{"toolsListChanged":true}"#;
+    let listen = call("subscriptions/listen", None, wanted);
+    let mut body = service.handle(listen).await.into_body();
+    let first = next(&mut body).await.unwrap();
+    assert!(first.contains("notifications/subscriptions/acknowledged"));
+    for is_on in [false, true] {
+        assert!(handle.enable_tool("fickle", is_on));
+        let heard = next(&mut body).await.unwrap();
+        assert!(heard.contains("notifications/tools/list_changed"));
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_goes_as_its_stream_begins_holds_up_nobody() {
+    let go = Arc::new(Notify::new());
+    let gate = Arc::clone(&go);
+    let report = move |context: Context| {
+        let gate = Arc::clone(&gate);
+        async move {
+            gate.notified().await;
+            context.progress(1.0).await;
+            std::future::pending::<()>().await;
+        }
+    };
+    let service = service(Server::new("test", "1").tool(tool("report", report)));
+    {
+        let request = call("tools/call", Some("report"), r#""name":"report""#);
+        let mut answer = pin!(service.handle(request));
+        let mut task = TaskContext::from_waker(Waker::noop());
+        assert!(answer.as_mut().poll(&mut task).is_pending());
+        go.notify_one();
+        // The handler begins a stream, which nobody takes any more.
+        yield_now().await;
+        yield_now().await;
+    }
+    let mut answer = pin!(service.handle(call("tools/list", None, r#""cursor":null"#)));
+    let mut task = TaskContext::from_waker(Waker::noop());
+    let Poll::Ready(response) = answer.as_mut().poll(&mut task) else {
+        panic!("a list is answered at once");
+    };
+    assert_eq!(response.status(), 200);
+}
