@@ -105,7 +105,8 @@ async function refused(client, params) {
   expect(result.isError, true, "isError");
 }
 
-function plausible(schema) {
+/** A value that fits a field of a form. */
+export function plausible(schema) {
   if (schema.default !== undefined) return schema.default;
   if (schema.enum) return schema.enum[0];
   if (schema.oneOf) return schema.oneOf[0].const;

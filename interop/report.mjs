@@ -7,9 +7,9 @@
 let failed = false;
 
 /** Runs one check and prints its line; a check that takes too long has failed. */
-export async function check(name, body) {
+export async function check(name, body, deadline = DEADLINE_MS) {
   try {
-    await withDeadline(body());
+    await withDeadline(body(), deadline);
     console.log(`ok ${name}`);
   } catch (error) {
     failed = true;
@@ -31,10 +31,11 @@ export function finish() {
   process.exit(failed ? 1 : 0);
 }
 
-function withDeadline(promise) {
+/** What comes of a promise, or an error when it takes too long. */
+export function withDeadline(promise, deadline) {
   let timer;
   const late = new Promise((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no outcome within ${DEADLINE_MS} ms`)), DEADLINE_MS);
+    timer = setTimeout(() => reject(new Error(`no outcome within ${deadline} ms`)), deadline);
   });
   return Promise.race([promise, late]).finally(() => clearTimeout(timer));
 }
@@ -44,3 +45,5 @@ function oneLine(error) {
 }
 
 const DEADLINE_MS = 20_000;
+/** For a check that is a conversation. */
+export const LONG_DEADLINE_MS = 120_000;

@@ -1,19 +1,63 @@
-// The TypeScript SDK 2.x as a client of our server: both eras.
+// The TypeScript SDK 2.x as a client of our servers: both eras.
 //
 //     node typescript_v2.mjs <command> [argument …]
+//     node typescript_v2.mjs --example <name> --revisions <revision,…> (<url> | <command> [argument …])
+//
+// Among the revisions, `auto` leaves it to the client to find the newest.
 
-import { Client } from "@modelcontextprotocol/client";
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 
 import { User, callsWork } from "./client.mjs";
-import { check, expect, finish } from "./report.mjs";
+import { Host, exercise, readArguments } from "./examples.mjs";
+import { LONG_DEADLINE_MS, check, expect, finish } from "./report.mjs";
 
-const [command, ...args] = process.argv.slice(2);
+const { example, revisions, transport, url, command } = readArguments(process.argv.slice(2));
+const NAME = "typescript sdk 2.x";
+const STATELESS = "2026-07-28";
 
-await talk("typescript sdk 2.x, legacy", "legacy", "2025-11-25");
-await talk("typescript sdk 2.x, auto", "auto", "2026-07-28");
-await talk("typescript sdk 2.x, pinned", { pin: "2026-07-28" }, "2026-07-28");
+if (example) {
+  for (const revision of revisions) {
+    await check(`${NAME}, ${revision}, ${transport}, ${example}`, () => visit(revision), LONG_DEADLINE_MS);
+  }
+} else {
+  await talk(`${NAME}, legacy`, "legacy", "2025-11-25");
+  await talk(`${NAME}, auto`, "auto", STATELESS);
+  await talk(`${NAME}, pinned`, { pin: STATELESS }, STATELESS);
+}
 finish();
+
+async function visit(wanted) {
+  const host = new Host();
+  const client = new Client({ name: "interop", version: "1.0.0" }, { capabilities: Host.capabilities, ...asking(wanted) });
+  client.setRequestHandler("elicitation/create", async (request) => host.elicit(request));
+  client.setRequestHandler("sampling/createMessage", async () => host.sample());
+  client.setRequestHandler("roots/list", async () => host.roots());
+  client.setNotificationHandler("notifications/message", () => void (host.told.log += 1));
+  client.setNotificationHandler("notifications/tools/list_changed", () => void (host.told.tools += 1));
+
+  const transport = url ? new StreamableHTTPClientTransport(url) : stdio();
+  const revision = wanted === "auto" ? STATELESS : wanted;
+  try {
+    await client.connect(transport);
+    expect(client.getNegotiatedProtocolVersion(), revision, "revision");
+    await exercise(example, client, host, { revision, resultSchemaFirst: false });
+    if (revision !== STATELESS) await transport.terminateSession?.();
+  } finally {
+    await client.close();
+  }
+}
+
+function asking(revision) {
+  switch (revision) {
+    case "auto":
+      return { versionNegotiation: { mode: "auto" } };
+    case STATELESS:
+      return { versionNegotiation: { mode: { pin: revision } } };
+    default:
+      return { versionNegotiation: { mode: "legacy" }, supportedProtocolVersions: [revision] };
+  }
+}
 
 async function talk(label, mode, revision) {
   const user = new User();
@@ -22,9 +66,14 @@ async function talk(label, mode, revision) {
   client.setRequestHandler("elicitation/create", async (request) => user.answer(request));
 
   await check(`${label}: open`, async () => {
-    await client.connect(new StdioClientTransport({ command, args, stderr: "inherit" }));
+    await client.connect(stdio());
     expect(client.getNegotiatedProtocolVersion(), revision, "revision");
   });
   await callsWork(label, client, user, { handshake: mode === "legacy", resultSchemaFirst: false });
   await check(`${label}: close`, () => client.close());
+}
+
+function stdio() {
+  const [program, ...args] = command;
+  return new StdioClientTransport({ command: program, args, stderr: "inherit" });
 }

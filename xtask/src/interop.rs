@@ -1,298 +1,87 @@
-//! `cargo xtask interop`: our examples against clients and servers that others wrote.
+//! `cargo xtask interop`: our programs against clients and servers that others wrote.
 //!
-//! Installs the pinned peers, builds the two examples, and runs one script or program after
-//! the other, each under a time limit. What a script checks is in the script (`interop/`); here
-//! is which peer meets which of our programs, and what a server must turn out to be.
+//! Every peer is pinned and installed once (`tools.rs`), and runs under a time limit. This
+//! file knows the parts; what a part does is in the file of its name.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::time::Duration;
+mod clients;
+mod conformance;
+mod core;
+mod script;
 
-use serde_json::Value;
-
-use crate::process::{self, Show};
-use crate::report::{self, Outcome, Skip};
+use crate::report::{self, Outcome};
 use crate::tools;
 use crate::workspace::Workspace;
 
-/// Everything, and counts each check a script printed.
-pub(crate) fn run(workspace: &Workspace) -> Outcome {
-    let peers = match Peers::prepare(workspace) {
-        Ok(peers) => peers,
-        Err(reason) => return Outcome::failed(reason),
+/// One group of peers.
+pub(crate) struct Part {
+    name: &'static str,
+    run: fn(&Workspace) -> Outcome,
+}
+
+const PARTS: &[Part] = &[
+    part("core", core::run),
+    part("clients", clients::run),
+    part("conformance", conformance::run),
+];
+
+const fn part(name: &'static str, run: fn(&Workspace) -> Outcome) -> Part {
+    Part { name, run }
+}
+
+/// The parts of these names, or all of them for no name.
+pub(crate) fn select(names: &[&str]) -> Result<Vec<&'static Part>, String> {
+    if names.is_empty() {
+        return Ok(PARTS.iter().collect());
+    }
+    let find = |name: &&str| {
+        let known = PARTS.iter().find(|part| part.name == *name);
+        let parts: Vec<&str> = PARTS.iter().map(|part| part.name).collect();
+        known.ok_or_else(|| format!("no part named {name}; there are {}", parts.join(", ")))
     };
+    names.iter().map(find).collect()
+}
+
+/// Every part.
+pub(crate) fn run(workspace: &Workspace) -> Outcome {
+    run_parts(workspace, &PARTS.iter().collect::<Vec<_>>())
+}
+
+/// These parts, one after the other; a failure does not stop the next one.
+pub(crate) fn run_parts(workspace: &Workspace, parts: &[&Part]) -> Outcome {
+    for program in ["node", "npm", "python3"] {
+        if tools::on_path(program).is_none() {
+            return Outcome::failed(format!("{program} is not on the search path"));
+        }
+    }
     let mut outcome = Outcome::default();
-    peers.clients_meet_our_server(&mut outcome);
-    peers.inspector_meets_our_server(&mut outcome);
-    peers.our_client_meets_servers(&mut outcome);
+    for part in parts {
+        report::line(&format!("-- {}", part.name));
+        let found = (part.run)(workspace);
+        report::line(&format!(
+            "-- {}: {} passed, {} failed",
+            part.name,
+            found.passed,
+            found.failures.len()
+        ));
+        outcome.passed += found.passed;
+        outcome.failures.extend(found.failures);
+        outcome.skips.extend(found.skips);
+    }
     outcome
 }
-
-/// Every program that takes part, where it is.
-struct Peers {
-    our_server: PathBuf,
-    our_client: PathBuf,
-    /// The scripts of `interop/`, as they are in the workspace.
-    scripts: PathBuf,
-    /// The npm packages, with copies of the scripts beside them.
-    node: PathBuf,
-    /// The programs of the Python SDK 2.x, and of 1.x.
-    python: PathBuf,
-    python_v1: PathBuf,
-}
-
-impl Peers {
-    fn prepare(workspace: &Workspace) -> Result<Self, String> {
-        for program in ["node", "npm", "python3"] {
-            tools::on_path(program)
-                .ok_or_else(|| format!("{program} is not on the search path"))?;
-        }
-        build_examples(workspace)?;
-        Ok(Self {
-            our_server: workspace.example(SERVER),
-            our_client: workspace.example(CLIENT),
-            scripts: workspace.root.join("interop"),
-            node: tools::node(workspace)?,
-            python: tools::python(workspace, "requirements.txt")?,
-            python_v1: tools::python(workspace, "requirements-v1.txt")?,
-        })
-    }
-
-    fn clients_meet_our_server(&self, outcome: &mut Outcome) {
-        for script in ["typescript_v1.mjs", "typescript_v2.mjs"] {
-            let mut command = Command::new("node");
-            command.arg(self.node.join(script)).arg(&self.our_server);
-            run_script(outcome, script, &mut command);
-        }
-        for (name, programs) in [
-            ("python 1.x", &self.python_v1),
-            ("python 2.x", &self.python),
-        ] {
-            let mut command = Command::new(programs.join("python"));
-            command
-                .arg(self.scripts.join("python_client.py"))
-                .arg(&self.our_server);
-            run_script(outcome, name, &mut command);
-        }
-    }
-
-    fn inspector_meets_our_server(&self, outcome: &mut Outcome) {
-        let list = ["--method", "tools/list"];
-        self.inspect(outcome, "inspector: tools/list", &list, |answer| {
-            let tools = answer.get("tools").and_then(Value::as_array);
-            tools.is_some_and(|tools| tools.iter().any(|tool| tool["name"] == "echo"))
-        });
-        let call = [
-            "--method",
-            "tools/call",
-            "--tool-name",
-            "echo",
-            "--tool-arg",
-            "text=hello",
-        ];
-        self.inspect(outcome, "inspector: tools/call", &call, |answer| {
-            answer["content"][0]["text"] == "hello"
-        });
-    }
-
-    fn inspect(
-        &self,
-        outcome: &mut Outcome,
-        name: &str,
-        arguments: &[&str],
-        good: fn(&Value) -> bool,
-    ) {
-        let mut command = Command::new("node");
-        let program =
-            "node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js";
-        command
-            .arg(self.node.join(program))
-            .arg("--cli")
-            .arg(&self.our_server);
-        command.args(arguments);
-        let verdict = answer_of(&mut command).and_then(|answer| match good(&answer) {
-            true => Ok(()),
-            false => Err(format!("answered {answer}")),
-        });
-        record(outcome, name, verdict);
-    }
-
-    fn our_client_meets_servers(&self, outcome: &mut Outcome) {
-        let package = |name: &str| {
-            let main = format!("node_modules/@modelcontextprotocol/{name}/dist/index.js");
-            vec!["node".into(), self.node.join(main)]
-        };
-        let script = |name: &str| vec!["node".into(), self.node.join(name)];
-        let python =
-            |programs: &Path| vec![programs.join("python"), self.scripts.join("echo_server.py")];
-        let with = |mut words: Vec<PathBuf>, more: &[&str]| {
-            words.extend(more.iter().map(PathBuf::from));
-            words
-        };
-
-        // A revision is what the pinned version of the server speaks; a new pin may change it.
-        let servers = [
-            (
-                "server-everything",
-                with(package("server-everything"), &["stdio"]),
-                HANDSHAKE,
-                "get-sum",
-            ),
-            (
-                "server-memory",
-                package("server-memory"),
-                HANDSHAKE,
-                "read_graph",
-            ),
-            (
-                "server-filesystem",
-                with(package("server-filesystem"), &["."]),
-                HANDSHAKE,
-                "read_text_file",
-            ),
-            (
-                "mcp-server-time",
-                vec![self.python.join("mcp-server-time")],
-                STATELESS,
-                "convert_time",
-            ),
-            (
-                "typescript sdk 2.x",
-                script("echo_server.mjs"),
-                STATELESS,
-                "echo",
-            ),
-            (
-                "typescript sdk 2.x, legacy",
-                with(script("echo_server.mjs"), &["--legacy"]),
-                HANDSHAKE,
-                "echo",
-            ),
-            ("python sdk 2.x", python(&self.python), STATELESS, "echo"),
-            ("python sdk 1.x", python(&self.python_v1), HANDSHAKE, "echo"),
-        ];
-        for (name, server, (revision, era), tool) in servers {
-            let mut command = Command::new(&self.our_client);
-            command.args(server).current_dir(&self.node);
-            let verdict = answer_of(&mut command).and_then(|answer| {
-                let tools = answer.get("tools").and_then(Value::as_array);
-                let has_tool = tools.is_some_and(|tools| tools.iter().any(|name| name == tool));
-                match answer["revision"] == revision && answer["era"] == era && has_tool {
-                    true => Ok(()),
-                    false => Err(format!(
-                        "wanted {revision}, {era}, a tool {tool}; came {answer}"
-                    )),
-                }
-            });
-            record(outcome, &format!("our client: {name}"), verdict);
-        }
-    }
-}
-
-fn build_examples(workspace: &Workspace) -> Result<(), String> {
-    let package = workspace
-        .package(PACKAGE)
-        .ok_or_else(|| format!("there is no package {PACKAGE}"))?;
-    let mut command = workspace.cargo();
-    command.args(["build", "--package", PACKAGE]);
-    for name in [SERVER, CLIENT] {
-        if !package.examples.iter().any(|example| example == name) {
-            return Err(format!(
-                "{PACKAGE} has no example {name}, which interop runs"
-            ));
-        }
-        command.args(["--example", name]);
-    }
-    process::run(&mut command, Show::All)?.check("cargo build")
-}
-
-/// Runs a script that prints one line per check.
-fn run_script(outcome: &mut Outcome, name: &str, command: &mut Command) {
-    let finished = match process::run_bounded(command, Show::All, SCRIPT_LIMIT) {
-        Ok(finished) => finished,
-        Err(reason) => return outcome.failures.push(reason),
-    };
-    let found = read_checks(&finished.stdout);
-    let silent = found.passed == 0 && found.failures.is_empty();
-    // A script that died half-way has passed what it printed, and failed all the same.
-    if found.failures.is_empty() {
-        outcome.failures.extend(finished.check(name).err());
-        if silent && finished.succeeded {
-            outcome.failures.push(format!("{name} checked nothing"));
-        }
-    }
-    outcome.passed += found.passed;
-    outcome.failures.extend(found.failures);
-    outcome.skips.extend(found.skips);
-}
-
-fn read_checks(lines: &[String]) -> Outcome {
-    let mut found = Outcome::default();
-    for line in lines {
-        if line.starts_with("ok ") {
-            found.passed += 1;
-        } else if let Some(failure) = line.strip_prefix("FAILED ") {
-            found.failures.push(failure.to_owned());
-        } else if let Some(reason) = line.strip_prefix("skipped ") {
-            found.skips.push(Skip {
-                reason: reason.to_owned(),
-                permitted: false,
-            });
-        }
-    }
-    found
-}
-
-/// The JSON that a program prints.
-fn answer_of(command: &mut Command) -> Result<Value, String> {
-    let finished = process::run_bounded(command, Show::OnlyErrors, SCRIPT_LIMIT)?;
-    let printed = finished.stdout.join("\n");
-    if !finished.succeeded {
-        return Err(format!("{}, and printed {printed:?}", finished.ending));
-    }
-    serde_json::from_str(&printed).map_err(|error| format!("no JSON but {printed:?}: {error}"))
-}
-
-fn record(outcome: &mut Outcome, name: &str, verdict: Result<(), String>) {
-    match verdict {
-        Ok(()) => {
-            report::line(&format!("ok {name}"));
-            outcome.passed += 1;
-        }
-        Err(reason) => {
-            report::line(&format!("FAILED {name}: {reason}"));
-            outcome.failures.push(format!("{name}: {reason}"));
-        }
-    }
-}
-
-const PACKAGE: &str = "switchboard-protocol";
-const SERVER: &str = "stdio_server";
-const CLIENT: &str = "stdio_client";
-
-const HANDSHAKE: (&str, &str) = ("2025-11-25", "handshake");
-const STATELESS: (&str, &str) = ("2026-07-28", "stateless");
-
-/// The slowest script needs a few seconds on a quiet machine.
-const SCRIPT_LIMIT: Duration = Duration::from_secs(240);
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_a_check_only_by_its_first_word() {
-        let lines = [
-            "ok ping",
-            "FAILED close: gone",
-            "skipped ask: no such tool",
-            "hello",
-            "okay",
-        ];
-        let lines: Vec<String> = lines.iter().map(|&line| line.to_owned()).collect();
-        let found = read_checks(&lines);
-        assert_eq!(found.passed, 1);
-        assert_eq!(found.failures, ["close: gone"]);
-        assert_eq!(found.skips.len(), 1);
+    fn no_name_means_every_part() {
+        assert_eq!(select(&[]).map(|parts| parts.len()), Ok(PARTS.len()));
+    }
+
+    #[test]
+    fn an_unknown_part_is_refused_with_the_known_ones() {
+        let error = select(&["client"]).err().unwrap();
+        assert!(error.contains("clients"), "{error}");
     }
 }

