@@ -38,6 +38,15 @@ impl Audience {
         }
     }
 
+    /// Tells those of a change who may know of it.
+    pub(crate) fn tell_if(&self, change: &Change, may_know: impl Fn(&dyn Link) -> bool) {
+        for link in self.living() {
+            if may_know(&*link) {
+                link.tell(Input::Changed(change.clone()));
+            }
+        }
+    }
+
     /// Tells everyone that the server will end.
     pub(crate) fn stopping(&self) {
         for link in self.living() {

@@ -32,7 +32,7 @@ use tokio::sync::Notify;
 
 use crate::link::Link;
 use crate::seal::SealingKeys;
-use crate::tasks::Grant;
+use crate::tasks::{Grant, TaskError};
 
 pub use elicited::Elicited;
 pub use progress::Progress;
@@ -59,7 +59,8 @@ struct Inner {
     deadline: Option<Instant>,
     seals: SealingKeys,
     way: Mutex<Path>,
-    grant: OnceLock<Grant>,
+    /// May it become a task? Nothing is said of most calls.
+    grant: OnceLock<Result<Grant, TaskError>>,
     ended: AtomicBool,
     told: Notify,
     rounds: Mutex<Rounds>,

@@ -15,6 +15,8 @@ use switchboard_protocol::machine::server::{AskError, Input, ServeKey};
 use switchboard_protocol::{Method, Payload};
 use tokio::sync::oneshot;
 
+use crate::tasks::TaskOwner;
+
 /// The connection, as a handler sees it.
 pub(crate) trait Link: Send + Sync + 'static {
     /// Gives the machine something that happened.
@@ -34,6 +36,12 @@ pub(crate) trait Link: Send + Sync + 'static {
     /// The session of the handshake era that calls belong to here, if they do.
     fn session(&self) -> Option<Session> {
         None
+    }
+
+    /// May whoever listens here know of the tasks of this owner? The id alone is not
+    /// enough where callers are known.
+    fn hears(&self, owner: &TaskOwner) -> bool {
+        *owner == TaskOwner::Anyone
     }
 
     /// The server will end: whatever would stay open must not.

@@ -53,7 +53,7 @@ impl Context {
         if self.is_task() {
             return Ok(());
         }
-        let grant = self.0.grant.get().ok_or(TaskError::NotOffered)?;
+        let grant = self.grant()?;
         let (owner, session) = (self.task_owner(), self.session());
         let begun = grant.background.begin(owner, session, grant.life).await?;
         // It may be the last that knows the connection, so it goes when the lock is free.
@@ -71,18 +71,18 @@ impl Context {
     /// Does the call go on as a task?
     pub fn is_task(&self) -> bool {
         // Most calls cannot, and need not be looked at.
-        self.0.grant.get().is_some() && matches!(self.path().way, Way::Task(_))
+        self.grant().is_ok() && matches!(self.path().way, Way::Task(_))
     }
 
-    /// Lets the call become a task.
-    pub(crate) fn grant_task(&self, grant: Grant) {
+    /// Lets the call become a task, or says why it cannot.
+    pub(crate) fn grant_task(&self, grant: Result<Grant, TaskError>) {
         // Granted once, by whoever finds the tool.
         let _ = self.0.grant.set(grant);
     }
 
     /// The task that must be made of the handler now, if any.
     pub(crate) fn take_begun(&self) -> Option<Begun> {
-        self.0.grant.get()?;
+        self.grant().ok()?;
         let begun = self.path().begun.take();
         if begun.is_some() {
             self.0.told.notify_waiters();
@@ -118,6 +118,14 @@ impl Context {
         self.path().way.clone()
     }
 
+    fn grant(&self) -> Result<&Grant, TaskError> {
+        match self.0.grant.get() {
+            Some(Ok(grant)) => Ok(grant),
+            Some(Err(error)) => Err(error.clone()),
+            None => Err(TaskError::NotOffered),
+        }
+    }
+
     /// From here on the task hears the handler; gives who did before.
     fn turn(&self, begun: Begun) -> Way {
         let way = Way::Task(Arc::clone(begun.live()));
@@ -133,7 +141,7 @@ impl Context {
         name: &str,
         question: Question,
     ) -> Result<Payload, AskError> {
-        let grant = self.0.grant.get().ok_or(AskError::Ended)?;
+        let grant = self.grant().map_err(|_| AskError::Ended)?;
         grant.background.ask(task, name, question).await
     }
 

@@ -21,7 +21,7 @@ use switchboard_protocol::machine::server::{
 };
 use switchboard_protocol::{Method, Payload, Revision};
 use switchboard_transport::http::{
-    Body, EventSender, Post, ReplayLimits, accepted, event_stream, events, json,
+    Body, EventSender, Post, Principal, ReplayLimits, accepted, event_stream, events, json,
 };
 use tokio::sync::oneshot;
 
@@ -32,6 +32,7 @@ use crate::context::Visitor;
 use crate::core::Core;
 use crate::link::{Asked, Link, Session, SessionName};
 use crate::runner::{Running, Started, start};
+use crate::tasks::TaskOwner;
 
 /// One conversation.
 pub(super) struct Conversation {
@@ -39,6 +40,8 @@ pub(super) struct Conversation {
     kind: Kind,
     me: OnceLock<Weak<Self>>,
     name: SessionName,
+    /// Who the caller is, if callers are known.
+    principal: OnceLock<Arc<Principal>>,
     state: Mutex<State>,
 }
 
@@ -75,6 +78,7 @@ impl Conversation {
             kind,
             me: OnceLock::new(),
             name: SessionName::default(),
+            principal: OnceLock::new(),
             state: Mutex::new(State {
                 core: Core::new(machine),
                 lanes: Lanes::default(),
@@ -100,6 +104,10 @@ impl Conversation {
             principal: post.principal,
             headers: Some(Arc::new(post.headers)),
         };
+        if let Some(principal) = &visitor.principal {
+            // A session has one caller, and a request that stands alone has too.
+            self.principal.get_or_init(|| Arc::clone(principal));
+        }
         self.me.get_or_init(|| Arc::downgrade(self));
         let lane = self.lock().lanes.open(accepts);
         // From here on, being dropped means that the client has gone.
@@ -352,6 +360,15 @@ impl Link for Conversation {
 
     fn poll_room(&self, _task: &mut TaskContext<'_>) -> Poll<()> {
         Poll::Ready(())
+    }
+
+    fn hears(&self, owner: &TaskOwner) -> bool {
+        // Streams of tasks are of the stateless era.
+        self.kind == Kind::Stateless
+            && match self.principal.get() {
+                Some(principal) => *owner == TaskOwner::from(&**principal),
+                None => *owner == TaskOwner::Anyone,
+            }
     }
 
     fn stopping(&self) {

@@ -88,12 +88,15 @@ impl Router {
             (None, None)
         };
         let Some(plan) = plan else {
+            if mode != TaskMode::Never {
+                context.grant_task(Err(TaskError::NotWanted));
+            }
             return Ok(Plan::Stay);
         };
-        context.grant_task(Grant {
+        context.grant_task(Ok(Grant {
             background: Arc::clone(tasks.background()),
             life,
-        });
+        }));
         Ok(plan)
     }
 

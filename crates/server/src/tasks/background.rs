@@ -116,7 +116,8 @@ impl Background {
         if self.live().len() >= self.limits.total {
             return Err(TaskError::Full);
         }
-        let life = life.unwrap_or(self.limits.life).min(self.limits.max_life);
+        let life = life.unwrap_or(self.limits.life).max(SHORTEST_LIFE);
+        let life = life.min(self.limits.max_life);
         let id = new_id().ok_or_else(|| TaskError::NotStored("no randomness".to_owned()))?;
         let record = TaskRecord::new(id, owner, SystemTime::now(), life);
         self.store.create(record.clone()).await?;
@@ -164,14 +165,16 @@ impl Background {
 
     /// Cancels a task: none if it is at its end already.
     pub(crate) async fn cancel(&self, id: &str) -> Result<Option<TaskRecord>, StoreError> {
-        let live = self.live().remove(id);
-        let Some(live) = live else {
-            // Its work is done elsewhere, and will be refused when it is done.
+        let Some(live) = self.find_live(id) else {
+            // Its work is done elsewhere, and what comes of it will be refused.
             return self.store.change(id, TaskChange::Cancelled).await;
         };
-        // Whatever comes of it, nobody wants the work any more.
-        live.stop();
-        self.change(&live, TaskChange::Cancelled).await
+        let cancelled = self.change(&live, TaskChange::Cancelled).await?;
+        if cancelled.is_some() {
+            self.live().remove(id);
+            live.stop();
+        }
+        Ok(cancelled)
     }
 
     /// The task, if its work is done here.
@@ -267,7 +270,9 @@ impl Background {
         }
         if let Some(params) = payload(task, Revision::LATEST) {
             let id = record.id.clone();
-            self.audience.tell(&Change::Task { id, params });
+            let change = Change::Task { id, params };
+            self.audience
+                .tell_if(&change, |link| link.hears(&record.owner));
         }
     }
 
@@ -323,3 +328,6 @@ fn new_id() -> Option<String> {
     SystemRandom::new().fill(&mut bytes).ok()?;
     Some(URL_SAFE_NO_PAD.encode(bytes))
 }
+
+/// A task can be asked for when it has just been created, whatever the client says.
+const SHORTEST_LIFE: Duration = Duration::from_secs(1);

@@ -86,7 +86,7 @@ impl MemoryTasks {
         let Some(kept) = shelf.tasks.get_mut(id) else {
             return Ok(None);
         };
-        if bytes > 0 && results > self.limits.results {
+        if !kept.record.state.is_terminal() && bytes > 0 && results > self.limits.results {
             return Err(StoreError::Full);
         }
         if !kept.record.apply(change, SystemTime::now()) {
@@ -196,5 +196,71 @@ impl fmt::Debug for MemoryTasks {
         f.debug_struct("MemoryTasks")
             .field("limits", &self.limits)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, UNIX_EPOCH};
+
+    use switchboard_protocol::RawJson;
+
+    use super::*;
+
+    fn session(name: &str) -> TaskOwner {
+        TaskOwner::Session(name.to_owned())
+    }
+
+    fn task(id: &str, owner: TaskOwner) -> TaskRecord {
+        TaskRecord::new(id.to_owned(), owner, UNIX_EPOCH, Duration::from_secs(10))
+    }
+
+    fn small() -> MemoryTasks {
+        let mut limits = TaskLimits::default();
+        limits.total = 3;
+        limits.per_caller = 1;
+        limits.results = 10;
+        MemoryTasks::new(limits)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn no_caller_has_more_than_his_share() {
+        let store = small();
+        assert_eq!(store.insert(task("a", session("ann"))), Ok(()));
+        let again = store.insert(task("b", session("ann")));
+        assert_eq!(again, Err(StoreError::Full));
+        assert_eq!(store.insert(task("c", TaskOwner::Anyone)), Ok(()));
+        assert_eq!(store.insert(task("d", TaskOwner::Anyone)), Ok(()));
+        let full = store.insert(task("e", session("bob")));
+        assert_eq!(full, Err(StoreError::Full));
+        tokio::time::advance(Duration::from_secs(10)).await;
+        assert_eq!(store.insert(task("f", session("ann"))), Ok(()));
+        assert_eq!(store.shelf().tasks.len(), 1);
+        assert_eq!(store.shelf().owned.len(), 1);
+        assert_eq!(store.shelf().ends.len(), 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn results_have_room_for_so_many_bytes() {
+        let store = small();
+        let result = || TaskChange::Completed(RawJson::parse(r#"{"a":1}"#).unwrap());
+        store.insert(task("a", TaskOwner::Anyone)).unwrap();
+        store.insert(task("b", TaskOwner::Anyone)).unwrap();
+        assert!(store.apply("a", result()).unwrap().is_some());
+        assert_eq!(store.apply("a", result()), Ok(None), "it is at its end");
+        assert_eq!(store.apply("b", result()), Err(StoreError::Full));
+        tokio::time::advance(Duration::from_secs(10)).await;
+        store.insert(task("c", TaskOwner::Anyone)).unwrap();
+        assert!(store.apply("c", result()).unwrap().is_some());
+    }
+
+    #[tokio::test]
+    async fn a_task_is_found_by_its_owner_only() {
+        let store = small();
+        store.insert(task("a", session("ann"))).unwrap();
+        let found = store.find(&session("ann"), "a").await.unwrap();
+        assert!(found.is_some());
+        assert_eq!(store.find(&session("bob"), "a").await, Ok(None));
+        assert_eq!(store.find(&TaskOwner::Anyone, "a").await, Ok(None));
     }
 }
