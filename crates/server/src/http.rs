@@ -193,7 +193,7 @@ impl Host for Conversations {
         conversation.join_audience();
         conversation.take_stream(&sender);
         // The stream is the connection: when it ends, so does the session.
-        let (sessions, principal) = (Arc::downgrade(&self), get.principal.clone());
+        let (sessions, principal) = (Arc::downgrade(&self), get.principal);
         sender.on_closed(move || {
             if let Some(conversations) = sessions.upgrade()
                 && let Some(gone) = conversations.sessions.remove(&id, principal.as_deref())

@@ -44,13 +44,13 @@ where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin,
 {
-    let limits = site.limits.message.clone();
+    let limits = site.limits.message;
     let link = Arc::new_cyclic(PipeLink::new);
     let handle: Arc<dyn Link> = Arc::clone(&link) as Arc<dyn Link>;
     site.audience.join(Arc::downgrade(&handle));
     let mut connection = Connection {
         core: Core::new(ServerMachine::new(site.config())),
-        lines: Lines::new(read, write, limits.clone()),
+        lines: Lines::new(read, write, limits),
         limits,
         out: Vec::new(),
         spare: Vec::new(),

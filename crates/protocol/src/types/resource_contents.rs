@@ -168,6 +168,22 @@ mod tests {
     }
 
     #[test]
+    fn contents_that_are_known_can_be_given_a_type() {
+        let text = ResourceContents::text("file:///a", "a").with_mime_type("text/plain");
+        let text = serde_json::to_string(&text).unwrap();
+        assert_eq!(
+            text,
+            r#"{"uri":"file:///a","mimeType":"text/plain","text":"a"}"#
+        );
+        let blob = ResourceContents::blob("file:///a", b"").with_mime_type("image/png");
+        let blob = serde_json::to_string(&blob).unwrap();
+        assert_eq!(
+            blob,
+            r#"{"uri":"file:///a","mimeType":"image/png","blob":""}"#
+        );
+    }
+
+    #[test]
     fn empty_text_is_text() {
         let read: ResourceContents =
             serde_json::from_str(r#"{"uri":"file:///a","text":""}"#).unwrap();

@@ -254,6 +254,23 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_text_of_an_answer_is_its_first_text() {
+        let text = |content: &str| {
+            let answer = format!(r#"{{"role":"assistant","model":"m","content":{content}}}"#);
+            let answer: CreateMessageResult = serde_json::from_str(&answer).unwrap();
+            answer.text().map(str::to_owned)
+        };
+        let image = r#"{"type":"image","data":"","mimeType":"image/png"}"#;
+        let words = r#"{"type":"text","text":"Paris"}"#;
+        assert_eq!(text(words).as_deref(), Some("Paris"));
+        assert_eq!(
+            text(&format!("[{image},{words}]")).as_deref(),
+            Some("Paris")
+        );
+        assert_eq!(text(image), None);
+    }
+
+    #[test]
     fn an_unknown_stop_reason_is_kept() {
         let read: StopReason = serde_json::from_str("\"refusal\"").unwrap();
         assert_eq!(read, StopReason::Other("refusal".into()));

@@ -3,7 +3,7 @@
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::{Context as TaskContext, Poll, Waker};
+use std::task::{Context as TaskContext, Waker};
 
 use http::Request;
 use http_body::Body as _;
@@ -45,7 +45,13 @@ async fn next(body: &mut Body) -> Option<String> {
 
 #[tokio::test]
 async fn a_stateless_client_hears_of_changes_for_as_long_as_it_listens() {
-    let server = Server::new("test", "1").tool(tool("fickle", async || "here"));
+    let witness = Arc::new(());
+    let held = Arc::clone(&witness);
+    let fickle = move || {
+        let _ = &held;
+        async { "here" }
+    };
+    let server = Server::new("test", "1").tool(tool("fickle", fickle));
     let handle = server.handle();
     let service = service(server);
     let wanted = r#""notifications":{"toolsListChanged":true}"#;
@@ -58,6 +64,10 @@ async fn a_stateless_client_hears_of_changes_for_as_long_as_it_listens() {
         let heard = next(&mut body).await.unwrap();
         assert!(heard.contains("notifications/tools/list_changed"));
     }
+    drop((handle, service));
+    assert_eq!(Arc::strong_count(&witness), 2);
+    drop(body);
+    assert_eq!(Arc::strong_count(&witness), 1, "nothing is left behind");
 }
 
 #[tokio::test]
@@ -83,10 +93,12 @@ async fn a_client_that_goes_as_its_stream_begins_holds_up_nobody() {
         yield_now().await;
         yield_now().await;
     }
-    let mut answer = pin!(service.handle(call("tools/list", None, r#""cursor":null"#)));
-    let mut task = TaskContext::from_waker(Waker::noop());
-    let Poll::Ready(response) = answer.as_mut().poll(&mut task) else {
-        panic!("a list is answered at once");
-    };
+    let response = service
+        .handle(call("tools/list", None, r#""cursor":null"#))
+        .await;
     assert_eq!(response.status(), 200);
+    drop(service);
+    // The runtime lets go of the handler's task when it next comes by.
+    yield_now().await;
+    assert_eq!(Arc::strong_count(&go), 1, "nothing is left behind");
 }

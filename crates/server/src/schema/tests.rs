@@ -366,6 +366,20 @@ fn a_form_has_flat_fields_in_the_order_of_the_type() {
 }
 
 #[test]
+fn a_form_keeps_titles_in_the_way_of_older_revisions() {
+    #[derive(Deserialize, JsonSchema)]
+    #[expect(dead_code, reason = "only its schema matters")]
+    struct Paint {
+        /// Which one.
+        #[schemars(extend("enumNames" = ["Red", "Green"]))]
+        color: Plain,
+    }
+    let form = form_schema::<Paint>().unwrap();
+    let color = form.fields.property("color").unwrap();
+    assert_eq!(color.options(), [("red", "Red"), ("green", "Green")]);
+}
+
+#[test]
 fn a_property_that_cannot_stand_in_a_form_is_named() {
     #[derive(Deserialize, JsonSchema)]
     #[expect(dead_code, reason = "only its schema matters")]

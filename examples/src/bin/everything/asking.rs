@@ -60,7 +60,7 @@ struct Person {
     /// The user's name.
     username: String,
     /// The user's e-mail address.
-    #[schemars(extend("format" = "email"))]
+    #[schemars(email)]
     email: String,
 }
 

@@ -109,16 +109,16 @@ async fn remember(context: Context) -> Result<String, AskError> {
 /// Questions that wait together are asked together.
 async fn several(context: Context) -> Result<String, Failure> {
     context.once("started", async {}).await?;
-    let (name, greeting, roots) = tokio::join!(
-        user_name(&context),
+    let (name, greeting, roots) = tokio::try_join!(
+        context.elicit::<Name>("user_name", "What is your name?"),
         context.sample("greeting", question("Greet somebody", 50)),
         context.roots("client_roots"),
-    );
-    let (name, greeting, roots) = (name?, greeting?, roots?);
+    )?;
+    let name = name.accepted().map_or("stranger".to_owned(), |n| n.name);
     let greeting = greeting.text().unwrap_or("Hello");
+    let folders = roots.len();
     Ok(format!(
-        "{greeting}, {name}, who works in {} folders",
-        roots.len()
+        "{greeting}, {name}! You work in folders: {folders}"
     ))
 }
 

@@ -60,16 +60,13 @@ struct Compute {
     /// For how long, in seconds.
     seconds: f64,
     /// What to call it.
-    #[serde(default)]
-    label: String,
+    label: Option<String>,
 }
 
 async fn compute(compute: Compute) -> Result<String, Failure> {
     sleep(Duration::try_from_secs_f64(compute.seconds)?).await;
-    Ok(format!(
-        "Computed {} for {} s",
-        compute.label, compute.seconds
-    ))
+    let label = compute.label.as_deref().unwrap_or("something");
+    Ok(format!("Computed {label} for {} s", compute.seconds))
 }
 
 async fn fail() -> Result<String, &'static str> {
@@ -107,11 +104,11 @@ async fn confirm(delete: Delete, context: Context) -> Result<String, Failure> {
 }
 
 async fn ask_twice(context: Context) -> Result<String, Failure> {
-    let (first, second) = tokio::join!(
+    let (first, second) = tokio::try_join!(
         context.elicit::<Confirmation>("first", "Do you agree?"),
         context.elicit::<Confirmation>("second", "Do you agree with that, too?"),
-    );
-    let agreed = [first?, second?].map(|answer| answer.accepted().is_some_and(|a| a.confirm));
+    )?;
+    let agreed = [first, second].map(|answer| answer.accepted().is_some_and(|a| a.confirm));
     Ok(format!("Agreed: {agreed:?}"))
 }
 
