@@ -71,16 +71,23 @@ pub struct Accepted {
 impl Accepted {
     /// Reads all `Accept` headers. None at all accepts everything.
     pub fn read(headers: &HeaderMap) -> Self {
-        let mut ranges = Vec::new();
-        for value in headers.get_all(ACCEPT) {
-            let text = value.to_str().unwrap_or_default();
-            ranges.extend(text.split(',').filter_map(Range::read));
-        }
-        if !headers.contains_key(ACCEPT) {
+        let mut values = headers.get_all(ACCEPT).iter();
+        let is_everything = match (values.next(), values.next()) {
+            (None, _) => true,
+            // What clients of MCP send, so that it is worth not to take it apart.
+            (Some(only), None) => USUAL.contains(&only.as_bytes()),
+            _ => false,
+        };
+        if is_everything {
             return Self {
                 json: MOST,
                 event_stream: MOST,
             };
+        }
+        let mut ranges = Vec::new();
+        for value in headers.get_all(ACCEPT) {
+            let text = value.to_str().unwrap_or_default();
+            ranges.extend(text.split(',').filter_map(Range::read));
         }
         Self {
             json: preference(&ranges, Format::Json),
@@ -256,6 +263,14 @@ fn quality(text: &str) -> Option<u16> {
 }
 
 const MOST: u16 = 1000;
+
+/// Both formats, neither preferred.
+const USUAL: [&[u8]; 4] = [
+    b"application/json, text/event-stream",
+    b"text/event-stream, application/json",
+    b"application/json,text/event-stream",
+    b"*/*",
+];
 
 #[cfg(test)]
 mod tests {

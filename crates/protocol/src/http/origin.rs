@@ -8,7 +8,7 @@
 //! Specification: basic/transports of each revision, security warning.
 
 use std::fmt;
-use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use http::header::{HOST, ORIGIN};
 use http::uri::Authority;
@@ -91,6 +91,9 @@ impl Guard {
     /// # Errors
     /// When the request is foreign: 403, and the body stays unread.
     pub fn check(&self, target: &Uri, headers: &HeaderMap) -> Result<(), Foreign> {
+        if self.is_plainly_ours(target, headers) {
+            return Ok(());
+        }
         let host = self.check_host(target, headers)?;
         let mut values = headers.get_all(ORIGIN).iter();
         let Some(value) = values.next() else {
@@ -111,6 +114,22 @@ impl Guard {
         } else {
             Err(foreign())
         }
+    }
+
+    /// Is it called by a name of ours, written as we would, and by no page?
+    ///
+    /// Nearly every request is; the rest is looked at more closely.
+    fn is_plainly_ours(&self, target: &Uri, headers: &HeaderMap) -> bool {
+        let mut hosts = headers.get_all(HOST).iter();
+        let (Some(host), None) = (hosts.next(), hosts.next()) else {
+            return false;
+        };
+        target.authority().is_none()
+            && !headers.contains_key(ORIGIN)
+            && self
+                .hosts
+                .iter()
+                .any(|allowed| allowed.is_written(host.as_bytes()))
     }
 
     fn check_host(&self, target: &Uri, headers: &HeaderMap) -> Result<Option<Place>, Foreign> {
@@ -239,6 +258,25 @@ impl Place {
             },
         };
         Some(Self { name, port })
+    }
+
+    /// Is the text this domain or address of four numbers, as we would write it, at a port
+    /// that is covered?
+    fn is_written(&self, text: &[u8]) -> bool {
+        let rest = match &self.name {
+            Name::Domain(name) => text.strip_prefix(name.as_bytes()),
+            Name::Address(IpAddr::V4(Ipv4Addr::LOCALHOST)) => text.strip_prefix(b"127.0.0.1"),
+            Name::Address(_) => None,
+        };
+        let port = match rest {
+            Some(b"") => None,
+            Some([b':', port @ ..]) => match std::str::from_utf8(port).ok().and_then(read_port) {
+                Some(port) => Some(port),
+                None => return false,
+            },
+            _ => return false,
+        };
+        self.port.is_none() || self.port == port
     }
 
     fn covers(&self, other: &Self) -> bool {

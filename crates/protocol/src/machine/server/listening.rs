@@ -159,7 +159,7 @@ impl ServerMachine {
         let mut meta = MemberText::default();
         meta.push_value(key::SUBSCRIPTION_ID, &id);
         let result = with_members(None, &MemberText::default(), &meta);
-        let result = self.result_text.complete(&result.noted(), None);
+        let result = self.result_text().complete(&result.noted(), None);
         self.reply(in_flight.lane, in_flight.batch, id, Ok(result), out);
         if let Work::Listening(filter) = in_flight.work {
             out.push(Output::ListeningEnded {

@@ -18,7 +18,7 @@ mod listening;
 mod modern;
 mod telling;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -49,8 +49,8 @@ use legacy::Session;
 #[derive(Debug)]
 pub struct ServerMachine {
     config: Arc<ServerConfig>,
-    /// What every result of the stateless era carries, written once.
-    result_text: modern::ResultText,
+    /// What every result of the stateless era carries, written when it is first needed.
+    result_text: OnceLock<Box<modern::ResultText>>,
     /// The caller of the last stateless request: the next one is nearly always the same.
     last_caller: Option<modern::KnownCaller>,
     session: Session,
@@ -108,7 +108,7 @@ impl ServerMachine {
     pub fn new(config: impl Into<Arc<ServerConfig>>) -> Self {
         let config = config.into();
         Self {
-            result_text: modern::ResultText::new(&config),
+            result_text: OnceLock::new(),
             last_caller: None,
             session: Session::default(),
             serving: Serving::new(),
@@ -279,6 +279,12 @@ impl ServerMachine {
         if self.serving.len() >= self.config.max_calls && request.method != Method::Ping {
             let error = ErrorObject::new(ErrorCode::BUSY, "too many requests are in flight");
             return self.reply(lane, batch, request.id, Err(error), out);
+        }
+        if batch.is_none()
+            && request.method != Method::Initialize
+            && let Some(admitted) = self.admit_again(&request)
+        {
+            return self.serve_stateless(now, lane, request, admitted, out);
         }
         let envelope = Envelope::of(request.params.as_ref());
         if self.is_stateless(&request, &envelope) {

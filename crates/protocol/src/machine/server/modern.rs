@@ -24,6 +24,8 @@ use crate::types::{CacheScope, ClientCapabilities, DiscoverResult, TASKS_EXTENSI
 /// Every request says it again; text that is the same to the byte means the same.
 #[derive(Debug)]
 pub(super) struct KnownCaller {
+    /// All of `_meta`, if it says nothing else.
+    meta: Option<Box<[u8]>>,
     version: Box<[u8]>,
     capabilities: Box<[u8]>,
     info: Option<Box<[u8]>>,
@@ -77,7 +79,10 @@ impl ServerMachine {
             Some(known) if known.fits(envelope) => Arc::clone(&known.caller),
             _ => {
                 let caller = Arc::new(read_caller(envelope, &self.config)?);
+                let says_more = envelope.log_level.is_some() || envelope.progress_token.is_some();
+                let meta = request.params.as_ref().and_then(Payload::meta);
                 self.last_caller = Some(KnownCaller {
+                    meta: meta.filter(|_| !says_more).map(Into::into),
                     version: envelope.protocol_version.unwrap_or_default().into(),
                     capabilities: envelope.client_capabilities.unwrap_or_default().into(),
                     info: envelope.client_info.map(Into::into),
@@ -99,6 +104,22 @@ impl ServerMachine {
             log_level,
             progress_token: envelope.progress_token_of(request.params.as_ref()),
         })
+    }
+
+    /// The caller, if the request has the same `_meta` as the last one, and no more is in it.
+    pub(super) fn admit_again(&self, request: &Request) -> Option<Result<Admitted, ErrorObject>> {
+        let known = self.last_caller.as_ref()?;
+        let meta = request.params.as_ref()?.meta()?;
+        if known.meta.as_deref() != Some(meta) {
+            return None;
+        }
+        let admitted = self.check_stateless_method(request, &known.caller);
+        Some(admitted.map(|()| Admitted {
+            caller: Arc::clone(&known.caller),
+            params: None,
+            log_level: None,
+            progress_token: None,
+        }))
     }
 
     /// Serves a request of the stateless era.
@@ -148,6 +169,12 @@ impl ServerMachine {
         Ok(())
     }
 
+    /// What every result of this era carries.
+    pub(super) fn result_text(&self) -> &ResultText {
+        self.result_text
+            .get_or_init(|| Box::new(ResultText::new(&self.config)))
+    }
+
     fn discover(&self) -> Result<Payload, ErrorObject> {
         let config = &self.config;
         let versions = config
@@ -162,7 +189,7 @@ impl ServerMachine {
         let payload =
             Payload::encode(&result).map_err(|error| ErrorObject::internal(error.to_string()))?;
         let method = Some(Method::ServerDiscover);
-        Ok(self.result_text.complete(&payload.noted(), method))
+        Ok(self.result_text().complete(&payload.noted(), method))
     }
 }
 
