@@ -17,9 +17,13 @@ use switchboard_protocol::{Payload, RawJson};
 
 use crate::context::question::Question;
 
-/// Where a call of the stateless era stands with its questions.
+/// Where a call of the stateless era stands with its questions. Most calls have none, and
+/// this takes no room for them.
 #[derive(Debug, Default)]
-pub(crate) struct Rounds {
+pub(crate) struct Rounds(Option<Box<State>>);
+
+#[derive(Debug, Default)]
+struct State {
     is_read: bool,
     /// What the client sent with this round.
     fresh: BTreeMap<String, RawJson>,
@@ -51,21 +55,22 @@ impl Rounds {
         params: Option<&Payload>,
         open: impl FnOnce(&str) -> Result<Vec<u8>, String>,
     ) {
-        if std::mem::replace(&mut self.is_read, true) {
+        let state = self.state();
+        if std::mem::replace(&mut state.is_read, true) {
             return;
         }
         let Some(params) = params else {
             return;
         };
-        if let Some(state) = params.member("requestState") {
-            let carried = serde_json::from_slice::<String>(state)
+        if let Some(sealed) = params.member("requestState") {
+            let carried = serde_json::from_slice::<String>(sealed)
                 .map_err(|error| error.to_string())
                 .and_then(|sealed| open(&sealed))
                 .and_then(|text| serde_json::from_slice(&text).map_err(|e| e.to_string()));
             match carried {
-                Ok(carried) => self.carried = carried,
+                Ok(carried) => state.carried = carried,
                 Err(reason) => {
-                    self.verdict = Some(ErrorObject::invalid_params(format!(
+                    state.verdict = Some(ErrorObject::invalid_params(format!(
                         "requestState: {reason}"
                     )));
                     return;
@@ -74,9 +79,9 @@ impl Rounds {
         }
         let answers = params.member("inputResponses").unwrap_or(b"null");
         match serde_json::from_slice::<Option<BTreeMap<String, RawJson>>>(answers) {
-            Ok(answers) => self.fresh = answers.unwrap_or_default(),
+            Ok(answers) => state.fresh = answers.unwrap_or_default(),
             Err(error) => {
-                self.verdict = Some(ErrorObject::invalid_params(format!(
+                state.verdict = Some(ErrorObject::invalid_params(format!(
                     "inputResponses: {error}"
                 )));
             }
@@ -84,36 +89,38 @@ impl Rounds {
     }
 
     /// Has nothing come up that ends the call?
-    pub(super) const fn can_go_on(&self) -> bool {
-        self.verdict.is_none()
+    pub(super) fn can_go_on(&self) -> bool {
+        self.0.as_ref().is_none_or(|state| state.verdict.is_none())
     }
 
     /// The answer to a question, if the client has given it, in this round or before.
     pub(super) fn answer(&mut self, name: &str) -> Option<RawJson> {
-        if let Some(answer) = self.fresh.get(name) {
+        let state = self.0.as_mut()?;
+        if let Some(answer) = state.fresh.get(name) {
             let answer = answer.clone();
-            let kept = &mut self.carried.answers;
+            let kept = &mut state.carried.answers;
             kept.insert(name.to_owned(), answer.clone());
             return Some(answer);
         }
-        self.carried.answers.get(name).cloned()
+        state.carried.answers.get(name).cloned()
     }
 
     /// Asks when the handler next waits.
     pub(super) fn ask(&mut self, name: &str, question: Question) {
-        if self.open.iter().all(|(asked, _)| asked != name) {
-            self.open.push((name.to_owned(), question));
+        let open = &mut self.state().open;
+        if open.iter().all(|(asked, _)| asked != name) {
+            open.push((name.to_owned(), question));
         }
     }
 
     /// The call cannot go on.
     pub(super) fn give_up(&mut self, error: ErrorObject) {
-        self.verdict.get_or_insert(error);
+        self.state().verdict.get_or_insert(error);
     }
 
     /// Notes what could not be asked.
     pub(super) fn note_missing(&mut self, required: ClientCapabilities) {
-        let missing = self.missing.get_or_insert_default();
+        let missing = self.state().missing.get_or_insert_default();
         missing.elicitation = required.elicitation.or_else(|| missing.elicitation.take());
         missing.sampling = required.sampling.or_else(|| missing.sampling.take());
         missing.roots = required.roots.or_else(|| missing.roots.take());
@@ -121,17 +128,18 @@ impl Rounds {
 
     /// The refusal of a call that failed for want of a capability.
     pub(super) fn refusal(&self) -> Option<ErrorObject> {
-        self.missing.clone().map(ErrorObject::missing_capabilities)
+        let missing = self.0.as_ref()?.missing.clone();
+        missing.map(ErrorObject::missing_capabilities)
     }
 
     /// What the handler noted under this name.
     pub(super) fn noted(&self, name: &str) -> Option<RawJson> {
-        self.carried.notes.get(name).cloned()
+        self.0.as_ref()?.carried.notes.get(name).cloned()
     }
 
     /// Keeps a note for the next rounds.
     pub(super) fn note(&mut self, name: &str, value: RawJson) {
-        self.carried.notes.insert(name.to_owned(), value);
+        self.state().carried.notes.insert(name.to_owned(), value);
     }
 
     /// The answer of a handler that waits for the client. `seal` closes what travels.
@@ -139,25 +147,30 @@ impl Rounds {
         &mut self,
         seal: impl FnOnce(&[u8]) -> Result<String, String>,
     ) -> Option<Answer> {
-        if let Some(error) = self.verdict.take() {
+        let state = self.0.as_mut()?;
+        if let Some(error) = state.verdict.take() {
             return Some(Answer::Error(error));
         }
-        if self.open.is_empty() {
+        if state.open.is_empty() {
             return None;
         }
-        let carries = !self.carried.answers.is_empty() || !self.carried.notes.is_empty();
-        let state = carries
-            .then(|| serde_json::to_vec(&self.carried).map_err(|error| error.to_string()))
+        let carries = !state.carried.answers.is_empty() || !state.carried.notes.is_empty();
+        let sealed = carries
+            .then(|| serde_json::to_vec(&state.carried).map_err(|error| error.to_string()))
             .transpose()
             .and_then(|plain| plain.map(|plain| seal(&plain)).transpose());
-        let state = match state {
-            Ok(state) => state,
+        let sealed = match sealed {
+            Ok(sealed) => sealed,
             Err(reason) => return Some(Answer::Error(ErrorObject::internal(reason))),
         };
-        Some(match required(&self.open, state.as_deref()) {
+        Some(match required(&state.open, sealed.as_deref()) {
             Ok(result) => Answer::InputRequired(result),
             Err(error) => Answer::Error(ErrorObject::internal(error.to_string())),
         })
+    }
+
+    fn state(&mut self) -> &mut State {
+        self.0.get_or_insert_default()
     }
 }
 

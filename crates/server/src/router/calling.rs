@@ -4,6 +4,7 @@
 //! basic/transports/streamable-http (`Mcp-Param-*`).
 
 use std::sync::Arc;
+use std::task::{Context as TaskContext, Poll, Waker};
 
 use switchboard_protocol::http::server::Refusal;
 use switchboard_protocol::jsonrpc::ErrorObject;
@@ -53,7 +54,12 @@ impl Router {
             Err(error) => return Reply::Now(Answer::Error(error)),
         };
         if plan == Plan::Stay {
-            let outcome = (entry.run)(arguments, context.clone());
+            let mut outcome = (entry.run)(arguments, context.clone());
+            // Most tools are done at once, and need no future around theirs.
+            let mut task = TaskContext::from_waker(Waker::noop());
+            if let Poll::Ready(outcome) = outcome.as_mut().poll(&mut task) {
+                return Reply::Now(answer(outcome, Some(&entry), &context));
+            }
             return Reply::later(async move { answer(outcome.await, Some(&entry), &context) });
         }
         Reply::later(async move {
