@@ -19,7 +19,7 @@ use crate::scan::{Fault, Scanner, SeenNames, names, unescape};
 /// One JSON value of a frame: `params`, `result` or `error.data`.
 ///
 /// It shares the frame's bytes and is decoded by the one who needs it.
-/// Reading a frame finds `_meta`, `resultType` and `name` on the way, so that asking
+/// Reading a frame finds `_meta`, `resultType`, `name` and `arguments` on the way, so that asking
 /// for them later does not walk over the text again.
 #[derive(Clone)]
 pub struct Payload {
@@ -122,7 +122,8 @@ impl Payload {
                 noted.name = Span::new(value.start - start, value.end - start);
                 first = false;
                 if scanner.guess(b",\"arguments\":") {
-                    scanner.value()?;
+                    let value = scanner.value()?;
+                    noted.arguments = Span::new(value.start - start, value.end - start);
                     has_arguments = true;
                 }
             }
@@ -132,7 +133,7 @@ impl Payload {
                     first = false;
                 } else if seen.is_empty() {
                     seen.insert_if(noted.name.is_some(), NAME);
-                    seen.insert_if(has_arguments, "arguments");
+                    seen.insert_if(has_arguments, ARGUMENTS);
                 }
                 let name = scanner.text();
                 let value = scanner.value()?;
@@ -190,6 +191,12 @@ impl Payload {
             return std::str::from_utf8(inner).ok().map(Into::into);
         }
         string_of(text)
+    }
+
+    /// The `arguments`, if this is an object that has them, sharing the text.
+    pub fn arguments(&self) -> Option<Self> {
+        let text = self.noted_span(|noted| &noted.arguments, ARGUMENTS)?;
+        Some(self.part_of(text))
     }
 
     /// Does the text hold no line break, so that it can stand in a line as it is?
@@ -301,6 +308,7 @@ struct Noted {
     meta: Span,
     result_type: Span,
     name: Span,
+    arguments: Span,
 }
 
 /// A part of the text. Frames are far below 4 GiB; a part that is not is not noted.
@@ -318,6 +326,7 @@ impl Noted {
         meta: Span::NONE,
         result_type: Span::NONE,
         name: Span::NONE,
+        arguments: Span::NONE,
     };
 
     fn note(&mut self, name: &[u8], escaped: bool, value: Range<usize>) {
@@ -325,10 +334,12 @@ impl Noted {
             b"_meta" => &mut self.meta,
             b"resultType" => &mut self.result_type,
             b"name" => &mut self.name,
+            b"arguments" => &mut self.arguments,
             _ if !escaped => return,
             _ if names(name, META) => &mut self.meta,
             _ if names(name, RESULT_TYPE) => &mut self.result_type,
             _ if names(name, NAME) => &mut self.name,
+            _ if names(name, ARGUMENTS) => &mut self.arguments,
             _ => return,
         };
         *place = Span::new(value.start, value.end);
@@ -357,6 +368,7 @@ impl Span {
 const META: &str = "_meta";
 const RESULT_TYPE: &str = "resultType";
 const NAME: &str = "name";
+const ARGUMENTS: &str = "arguments";
 
 /// One JSON value, byte for byte as it was sent, inside a decoded value.
 ///

@@ -225,7 +225,8 @@ impl Context {
 
     /// The call has ended; whoever waits for that is told, unless a task goes on.
     pub(crate) fn end(&self) {
-        if !self.is_task() {
+        // A task that nobody has taken up does not go on either.
+        if !self.is_task() || self.take_begun().is_some() {
             self.end_task();
         }
     }

@@ -5,9 +5,11 @@
 
 mod calling;
 mod listing;
+mod planning;
 mod reading;
 #[cfg(feature = "skills")]
 mod skills;
+mod task_result;
 mod tasks;
 
 use std::sync::{Arc, RwLockReadGuard};
@@ -70,7 +72,7 @@ impl Service for Router {
     fn about(&self) -> About {
         let mut capabilities = capabilities_of(&self.catalog());
         if self.tasks.is_some() {
-            tasks::declare(&mut capabilities);
+            planning::declare(&mut capabilities);
         }
         let mut about = About::new(self.info.clone(), capabilities);
         about.instructions.clone_from(&self.instructions);

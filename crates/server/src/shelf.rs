@@ -1,13 +1,14 @@
 //! Named things in the order in which they were added, each of which can be off.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 
 /// Named things in the order in which they were added.
 #[derive(Debug)]
 pub(crate) struct Shelf<T> {
     items: Vec<Item<T>>,
-    places: HashMap<String, usize>,
+    places: HashMap<String, usize, BuildHasherDefault<NameHasher>>,
 }
 
 #[derive(Debug)]
@@ -21,7 +22,7 @@ impl<T> Default for Shelf<T> {
     fn default() -> Self {
         Self {
             items: Vec::new(),
-            places: HashMap::new(),
+            places: HashMap::default(),
         }
     }
 }
@@ -79,5 +80,29 @@ impl<T> Shelf<T> {
     /// Is nothing here, not even switched off?
     pub(crate) fn is_empty(&self) -> bool {
         self.items.is_empty()
+    }
+}
+
+/// FNV-1a: quick for short names.
+///
+/// Peers choose what is looked up but not what is kept, so they cannot fill one place.
+#[derive(Debug)]
+struct NameHasher(u64);
+
+impl Default for NameHasher {
+    fn default() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Hasher for NameHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
     }
 }

@@ -122,6 +122,20 @@ pub struct ToolBuilder {
 }
 
 /// Whether a tool answers with a task that goes on, where the client can deal with one.
+///
+/// ```
+/// use switchboard_server::{Context, Failure, NoArguments, Server, TaskMode, tool};
+///
+/// async fn report(_: NoArguments, context: Context) -> Result<String, Failure> {
+///     let roots = context.roots("where").await?;
+///     // Where this is refused, the client waits for the result instead.
+///     let _ = context.continue_as_task().await;
+///     Ok(format!("looked into {} folders", roots.len()))
+/// }
+///
+/// let server = Server::new("demo", "1.0.0")
+///     .tool(tool("report", report).task(TaskMode::ByHandler));
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TaskMode {

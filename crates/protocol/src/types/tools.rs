@@ -230,12 +230,15 @@ impl CallToolResult {
 
     /// The same, as it goes out: in every revision, and without the way through the type.
     pub fn text_payload(text: &str) -> Payload {
-        // Little is escaped in most texts.
-        let mut written = Vec::with_capacity(text.len() + text.len() / 32 + 64);
-        written.extend_from_slice(br#"{"content":[{"type":"text","text":"#);
+        let before = br#"{"content":[{"type":"text","text":"#;
+        let after = b"}]}";
+        // Exactly as much as a text takes that needs no escapes, as most do: then the memory
+        // becomes that of the payload, and nothing is moved.
+        let mut written = Vec::with_capacity(before.len() + text.len() + 2 + after.len());
+        written.extend_from_slice(before);
         serde_json::to_writer(&mut written, text)
             .expect("invariant: a text can be written, and memory takes it");
-        written.extend_from_slice(b"}]}");
+        written.extend_from_slice(after);
         Payload::from_own_plain(written)
     }
 

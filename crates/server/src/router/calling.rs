@@ -11,7 +11,7 @@ use switchboard_protocol::machine::server::Answer;
 use switchboard_protocol::types::{CallToolResult, Tool};
 use switchboard_protocol::{Payload, RawJson, Revision};
 
-use super::tasks::Plan;
+use super::planning::Plan;
 use super::{Router, answer_with};
 use crate::context::Context;
 use crate::service::{Call, Reply};
@@ -104,7 +104,7 @@ impl Router {
 
 /// The arguments of a call: an object, or not there.
 fn arguments_of(params: &Payload) -> Result<Option<Payload>, Reply> {
-    match params.part("arguments") {
+    match params.arguments() {
         None => Ok(None),
         Some(arguments) if arguments.is_object() => Ok(Some(arguments)),
         // Some clients say that there are none in this way.

@@ -216,11 +216,12 @@ mod tests {
     }
 
     fn small() -> MemoryTasks {
-        let mut limits = TaskLimits::default();
-        limits.total = 3;
-        limits.per_caller = 1;
-        limits.results = 10;
-        MemoryTasks::new(limits)
+        MemoryTasks::new(TaskLimits {
+            total: 3,
+            per_caller: 1,
+            results: 10,
+            ..TaskLimits::default()
+        })
     }
 
     #[tokio::test(start_paused = true)]
