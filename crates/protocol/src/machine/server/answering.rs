@@ -11,7 +11,7 @@ use crate::machine::server::input::{Answer, Output};
 use crate::machine::server::{InFlight, ServeKey, ServerMachine, Work, modern};
 use crate::method::Method;
 use crate::payload::Payload;
-use crate::revision::Era;
+use crate::revision::{Era, Revision, needs_step_down, step_down_params};
 use crate::types::LoggingLevel;
 
 impl ServerMachine {
@@ -90,11 +90,16 @@ impl ServerMachine {
         let mut front = MemberText::default();
         front.push("progressToken", token);
         in_flight.last_progress = Some(progress);
-        let params = with_members(Some(params), &front, &MemberText::default());
-        out.push(Output::send(
-            in_flight.lane,
-            Notification::new(Method::Progress, Some(params)),
-        ));
+        let lane = in_flight.lane;
+        let revision = in_flight.caller.revision;
+        let mut params = with_members(Some(params), &front, &MemberText::default());
+        if needs_step_down(Method::Progress, Revision::LATEST, revision)
+            && let Ok(stepped) = step_down_params(Method::Progress, &params, revision)
+        {
+            params = stepped;
+        }
+        let told = Notification::new(Method::Progress, Some(params));
+        out.push(Output::send(lane, told));
     }
 
     /// Sends a log message to whom it concerns and who wants it.
