@@ -37,6 +37,8 @@ pub struct ServerConfig {
     pub max_calls: usize,
     /// Resources that one client of the handshake era may subscribe to.
     pub max_subscriptions: usize,
+    /// Streams of changes that one connection may hold open in the stateless era.
+    pub max_streams: usize,
     /// How often a handler may ask a client of the handshake era for input in one call.
     pub max_rounds: u32,
     /// How long a handler may take, if there is a limit.
@@ -59,6 +61,7 @@ impl ServerConfig {
             default_scope: CacheScope::Private,
             max_calls: 256,
             max_subscriptions: 1_000,
+            max_streams: 16,
             max_rounds: 10,
             handler_timeout: None,
             ask_timeout: Duration::from_secs(600),
@@ -196,7 +199,9 @@ pub enum Output {
         /// The answers.
         responses: Vec<Response>,
     },
-    /// Nothing is to be answered on this stream. Over HTTP that is a status 202.
+    /// Nothing more is to be answered on this stream: what came wants no answer, or the
+    /// client has cancelled it. Over HTTP that is a status 202, or the end of the stream if
+    /// it has begun.
     Accepted {
         /// The stream.
         lane: Lane,

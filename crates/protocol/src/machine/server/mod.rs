@@ -152,6 +152,11 @@ impl ServerMachine {
         self.serving.len()
     }
 
+    /// Is this call still waited for? A handler of one that is not may stop.
+    pub fn is_open(&self, key: ServeKey) -> bool {
+        !self.over && self.serving.get(key).is_some()
+    }
+
     /// How many questions to the client have no answer yet.
     pub fn open_questions(&self) -> usize {
         self.asked.len()
@@ -389,8 +394,16 @@ impl ServerMachine {
             .and_then(|params| params.member("requestId"))
             .and_then(|text| serde_json::from_slice::<RequestId>(text).ok());
         // Unknown ids are no fault: cancel and answer may cross.
-        if let Some(key) = id.and_then(|id| self.serving.find(&id)) {
-            self.stop(key, out);
+        let Some(key) = id.and_then(|id| self.serving.find(&id)) else {
+            return;
+        };
+        let lane = self.serving.get(key).map(|f| (f.lane, f.batch));
+        self.stop(key, out);
+        // Its POST waits for nothing any more. A batch has its own last word.
+        if self.config.wire == Wire::Http
+            && let Some((lane, None)) = lane
+        {
+            out.push(Output::Accepted { lane });
         }
     }
 
