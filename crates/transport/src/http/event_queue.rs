@@ -140,6 +140,15 @@ impl EventSender {
         wake(reader.into_iter().chain(senders));
     }
 
+    /// Ends the stream once everything in it is read, as [`close`](Self::close) does, but
+    /// before its time: for whoever waits for the end, the client has gone when it was read.
+    pub fn end_early(&self) {
+        let mut state = self.queue.lock();
+        state.is_cut_off = true;
+        drop(state);
+        self.close();
+    }
+
     /// Is there nobody to send to: the client went away, or the stream was closed?
     pub fn is_closed(&self) -> bool {
         let state = self.queue.lock();
@@ -279,8 +288,12 @@ impl EventReader {
         if state.is_closed {
             // Whatever the hook holds goes free now.
             let hook = state.hook.take();
+            let is_cut_off = state.is_cut_off;
             drop(state);
-            drop(hook);
+            match hook {
+                Some(hook) if is_cut_off => hook(),
+                hook => drop(hook),
+            }
             return Poll::Ready(None);
         }
         let is_known = (state.reader.as_ref()).is_some_and(|waker| waker.will_wake(cx.waker()));
@@ -321,6 +334,7 @@ impl Drop for EventReader {
     fn drop(&mut self) {
         let mut state = self.queue.lock();
         let is_finished = state.is_finished();
+        let is_cut_off = state.is_cut_off;
         state.is_gone = true;
         state.bytes = 0;
         let unread = std::mem::take(&mut state.waiting);
@@ -330,7 +344,7 @@ impl Drop for EventReader {
         drop(unread);
         wake(senders);
         if let Some(hook) = hook
-            && !is_finished
+            && (!is_finished || is_cut_off)
         {
             hook();
         }
@@ -356,6 +370,8 @@ struct State {
     is_closed: bool,
     /// Nobody reads.
     is_gone: bool,
+    /// It was closed before its time.
+    is_cut_off: bool,
 }
 
 impl Queue {
