@@ -16,7 +16,9 @@ use switchboard_protocol::http::negotiate::{Accepted, Format};
 use switchboard_protocol::http::server::Stage;
 use switchboard_protocol::jsonrpc::{Message, Response};
 use switchboard_protocol::machine::Lane;
-use switchboard_transport::http::{Body, EventSender, Replay, ResumeError, message_event};
+use switchboard_transport::http::{
+    Body, EventSender, Replay, ResumeError, SendError, message_event,
+};
 
 use super::conversation::Conversation;
 
@@ -180,13 +182,15 @@ impl Lanes {
         self.end(home, lane);
     }
 
-    /// There is nothing to answer.
-    pub(super) fn accept(&mut self, lane: Lane) {
-        if let Some(state) = self.lanes.get_mut(&lane.0)
-            && matches!(state.way, Way::Undecided)
-            && state.first.is_none()
-        {
-            state.decide(First::Nothing);
+    /// There is nothing to answer, or not any more.
+    pub(super) fn accept(&mut self, home: &Arc<Conversation>, lane: Lane) {
+        let Some(state) = self.lanes.get_mut(&lane.0) else {
+            return;
+        };
+        match &state.way {
+            Way::Undecided if state.first.is_none() => state.decide(First::Nothing),
+            Way::Undecided => {}
+            Way::Streaming { .. } | Way::Detached { .. } | Way::Ended => self.end(home, lane),
         }
     }
 
@@ -261,28 +265,38 @@ impl Lanes {
         }
     }
 
-    /// The client of a lane has gone: false if it may come back.
-    pub(super) fn detach(&mut self, lane: Lane) {
-        let Some(state) = self.lanes.get_mut(&lane.0) else {
-            return;
-        };
+    /// The client of a lane has gone; it may come back for its stream. Gives what it was to
+    /// be answered with, which must be dropped without the lock of the conversation.
+    #[must_use = "dropping a stream under the lock of its conversation waits for ever"]
+    pub(super) fn detach(&mut self, lane: Lane) -> Option<First> {
+        let state = self.lanes.get_mut(&lane.0)?;
         match &state.way {
             Way::Streaming {
                 stream: Some(stream),
                 ..
             } => {
                 state.way = Way::Detached { stream: *stream };
-                state.first = None;
+                state.first.take()
             }
-            Way::Detached { .. } => {}
-            _ => {
-                self.lanes.remove(&lane.0);
-            }
+            Way::Detached { .. } => state.first.take(),
+            _ => self.lanes.remove(&lane.0)?.first,
+        }
+    }
+
+    /// Does nobody read the stream of this lane?
+    pub(super) fn is_unread(&self, lane: Lane) -> bool {
+        match self.lanes.get(&lane.0).map(|state| &state.way) {
+            Some(Way::Streaming { sender, .. }) => sender.is_closed(),
+            _ => true,
         }
     }
 
     /// Has the client room for more on this lane?
     pub(super) fn poll_room(&self, lane: Lane, task: &mut TaskContext<'_>) -> Poll<()> {
+        if lane == Lane::SHARED {
+            let sender = self.shared.sender.as_ref();
+            return sender.map_or(Poll::Ready(()), |sender| sender.poll_room(task));
+        }
         match self.lanes.get(&lane.0).map(|state| &state.way) {
             Some(Way::Streaming { sender, .. }) => sender.poll_room(task),
             _ => Poll::Ready(()),
@@ -375,11 +389,9 @@ impl Lanes {
             Some(Way::Streaming {
                 sender,
                 stream: Some(stream),
-            }) => {
-                let _ = sender.send(self.replay.push(limits, *stream, message));
-            }
+            }) => put_or_end(sender, self.replay.push(limits, *stream, message)),
             Some(Way::Streaming { sender, .. }) => {
-                let _ = sender.send(message_event(message, None));
+                put_or_end(sender, message_event(message, None));
             }
             Some(Way::Detached { stream }) => {
                 self.replay.push(limits, *stream, message);
@@ -399,7 +411,7 @@ impl Lanes {
         if let Some(sender) = &self.shared.sender
             && !sender.is_closed()
         {
-            let _ = sender.send(event);
+            put_or_end(sender, event);
             return;
         }
         self.shared.sender = None;
@@ -407,6 +419,14 @@ impl Lanes {
             self.shared.unsent.remove(0);
         }
         self.shared.unsent.push(event);
+    }
+}
+
+/// Sends an event. A client that is so far behind that there is no room for it must not
+/// think that it has heard everything: its stream ends, and it may come back for the rest.
+fn put_or_end(sender: &EventSender, event: Bytes) {
+    if sender.send(event) == Err(SendError::Full) {
+        sender.end_early();
     }
 }
 
