@@ -176,7 +176,7 @@ impl Context {
         let Way::Call { link, key } = &self.0.way else {
             return;
         };
-        if !self.0.wants_progress {
+        if !self.0.wants_progress || self.has_ended() {
             return;
         }
         if let Ok(params) = Payload::encode(&progress.into()) {
@@ -198,7 +198,7 @@ impl Context {
             (_, Some(wanted)) => level < wanted,
             (Era::Handshake, None) => false,
         };
-        if is_unwanted {
+        if is_unwanted || self.has_ended() {
             return;
         }
         let Ok(data) = RawJson::encode(data) else {

@@ -162,7 +162,12 @@ impl Context {
                 link.ask(*key, question.method, question.params)
             }
         };
-        let answer = asked.await.map_err(|_| AskError::Ended)??;
+        // Whoever asks for a call that has ended would wait for ever.
+        let answer = tokio::select! {
+            biased;
+            answer = asked => answer.map_err(|_| AskError::Ended)??,
+            () = self.ended() => return Err(AskError::Ended),
+        };
         answer
             .decode()
             .map_err(|error| AskError::BadAnswer(format!("{name}: {error}")))
