@@ -113,6 +113,9 @@ impl<S> Sessions<S> {
     ) -> Option<Arc<S>> {
         let mut shard = lock(self.shard(id));
         let entry = shard.get_mut(id)?;
+        if entry.is_held() {
+            entry.used = now;
+        }
         if !entry.is_of(principal) || entry.lapses(&self.limits) <= now {
             return None;
         }
@@ -142,7 +145,7 @@ impl<S> Sessions<S> {
         for shard in &self.shards {
             let mut shard = lock(shard);
             for entry in shard.values_mut() {
-                if Arc::strong_count(&entry.session) > 1 {
+                if entry.is_held() {
                     entry.used = now;
                 }
             }
@@ -307,6 +310,11 @@ impl<S> Entry<S> {
             (Some(own), Some(other)) => own.is_same(other),
             _ => false,
         }
+    }
+
+    /// Does somebody use it, such as an open stream or a call?
+    fn is_held(&self) -> bool {
+        Arc::strong_count(&self.session) > 1
     }
 
     fn lapses(&self, limits: &SessionLimits) -> Instant {
