@@ -40,6 +40,11 @@ impl Witness {
         self.reached(&self.0.dropped, count).await;
     }
 
+    /// Waits until every handler that has started is gone.
+    pub(crate) async fn all_dropped(&self) {
+        self.dropped(self.0.started.load(Ordering::SeqCst)).await;
+    }
+
     /// How many handlers are gone.
     pub(crate) fn dropped_so_far(&self) -> usize {
         self.0.dropped.load(Ordering::SeqCst)
@@ -73,7 +78,11 @@ impl Witness {
             }
         };
         let waited = tokio::time::timeout(Duration::from_secs(20), wait).await;
-        assert!(waited.is_ok(), "only {} of {count}", counter.load(Ordering::SeqCst));
+        assert!(
+            waited.is_ok(),
+            "only {} of {count}",
+            counter.load(Ordering::SeqCst)
+        );
     }
 }
 
@@ -104,7 +113,7 @@ pub(crate) struct Add {
 }
 
 /// Tools that the battery calls: `echo`, `add`, `wait` (until the witness lets it go),
-/// `progress` (some, then waits, then more) and `panic`.
+/// `progress` (some, then waits, then more), `large` and `panic`.
 pub(crate) fn server(witness: &Witness) -> Server {
     let (waiting, progressing) = (witness.clone(), witness.clone());
     Server::new("battery", "1.0.0")
@@ -128,7 +137,10 @@ pub(crate) fn server(witness: &Witness) -> Server {
                 "done"
             }
         }))
-        .tool(tool("panic", async || -> String { panic!("at the handler's own fault") }))
+        .tool(tool("large", async || "x".repeat(100_000)))
+        .tool(tool("panic", async || -> String {
+            panic!("at the handler's own fault")
+        }))
 }
 
 /// The same, ready to be served.

@@ -14,6 +14,11 @@ mod http_client;
 mod peer;
 mod pipe_client;
 
+mod asking;
+mod limits;
+#[cfg(unix)]
+mod process;
+mod races;
 mod sessions;
 mod stateless;
 mod wire;

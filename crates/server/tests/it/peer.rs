@@ -153,7 +153,9 @@ impl HttpPeer {
     /// Posts a request and waits for its answer.
     pub(crate) async fn call(&mut self, method: &str, params: Value) -> Value {
         let messages = self.begin(method, params).await.messages().await;
-        let answer = messages.into_iter().find(|message| message["id"] == self.last_id);
+        let answer = messages
+            .into_iter()
+            .find(|message| message["id"] == self.last_id);
         answer.expect("an answer has come")
     }
 
@@ -247,7 +249,10 @@ impl StatelessPeer {
     /// Posts a request and waits for its answer.
     pub(crate) async fn call(&mut self, method: &str, params: Value) -> Value {
         let messages = self.begin(method, params).await.messages().await;
-        messages.into_iter().next_back().expect("an answer has come")
+        messages
+            .into_iter()
+            .next_back()
+            .expect("an answer has come")
     }
 
     /// Calls a tool and waits for its result.

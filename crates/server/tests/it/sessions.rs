@@ -119,7 +119,10 @@ async fn only_the_newest_handshake_revision_primes_its_streams() {
         assert_eq!(listening.status, 200);
         if is_primed {
             let first = listening.event().await.unwrap();
-            assert!(first.id.is_some() && first.data.as_deref() == Some(""), "{first:?}");
+            assert!(
+                first.id.is_some() && first.data.as_deref() == Some(""),
+                "{first:?}"
+            );
         }
     }
 }
@@ -337,9 +340,18 @@ async fn calls_of_a_batch_are_begun_in_their_order() {
         .site()
         .unwrap();
     let peer = HttpPeer::open(&site, "2025-03-26", json!({})).await;
-    let call = |id: u64| request(id, "tools/call", json!({"name": "note", "arguments": {"text": id.to_string()}}));
+    let call = |id: u64| {
+        request(
+            id,
+            "tools/call",
+            json!({"name": "note", "arguments": {"text": id.to_string()}}),
+        )
+    };
     let batch = json!([call(1), call(2), call(3)]);
-    assert_eq!(peer.post(&batch.to_string()).await.messages().await.len(), 3);
+    assert_eq!(
+        peer.post(&batch.to_string()).await.messages().await.len(),
+        3
+    );
     assert_eq!(*seen.lock().unwrap(), ["1", "2", "3"]);
 }
 
@@ -354,7 +366,11 @@ async fn a_server_that_ends_lets_calls_finish_and_ends_the_rest() {
     while listening.event().await.is_some() {}
     witness.let_go(1);
     let messages = stream.messages().await;
-    assert_eq!(messages.last().unwrap()["id"], peer.last_id(), "{messages:?}");
+    assert_eq!(
+        messages.last().unwrap()["id"],
+        peer.last_id(),
+        "{messages:?}"
+    );
     peer.served.ended().await;
 }
 
@@ -372,16 +388,24 @@ async fn the_transport_of_2024_11_05_works_behind_its_switch() {
     let place = endpoint.data.unwrap();
     let post = async |message: Value| {
         let headers = ["content-type: application/json".to_owned()];
-        let response = served.request("POST", &place, &headers, &message.to_string()).await;
+        let response = served
+            .request("POST", &place, &headers, &message.to_string())
+            .await;
         assert_eq!(response.status, 202);
     };
     let params = json!({"protocolVersion": "2024-11-05", "capabilities": {}, "clientInfo": {"name": "x", "version": "0"}});
     post(request(1, "initialize", params)).await;
     let answer = stream.message().await.unwrap();
-    assert_eq!(answer["result"]["protocolVersion"], "2024-11-05", "{answer}");
+    assert_eq!(
+        answer["result"]["protocolVersion"], "2024-11-05",
+        "{answer}"
+    );
     post(json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;
     post(request(2, "tools/call", with_progress("progress"))).await;
-    assert_eq!(stream.message().await.unwrap()["method"], "notifications/progress");
+    assert_eq!(
+        stream.message().await.unwrap()["method"],
+        "notifications/progress"
+    );
     post(request(3, "tools/call", json!({"name": "wait"}))).await;
     witness.started(2).await;
     // The stream is the connection.
@@ -389,5 +413,8 @@ async fn the_transport_of_2024_11_05_works_behind_its_switch() {
     witness.dropped(2).await;
     let headers = ["content-type: application/json".to_owned()];
     let late = request(4, "ping", json!({})).to_string();
-    assert_eq!(served.request("POST", &place, &headers, &late).await.status, 404);
+    assert_eq!(
+        served.request("POST", &place, &headers, &late).await.status,
+        404
+    );
 }

@@ -24,7 +24,10 @@ async fn a_call_is_answered_with_json_or_after_progress_with_a_stream_without_id
     witness.let_go(1);
     let mut peer = StatelessPeer::connect(&site(&witness)).await;
     let plain = peer.begin("tools/list", json!({})).await;
-    assert_eq!((plain.status, plain.header("content-type")), (200, Some("application/json")));
+    assert_eq!(
+        (plain.status, plain.header("content-type")),
+        (200, Some("application/json"))
+    );
     assert_eq!(plain.header("mcp-session-id"), None);
     let listed = plain.json().await;
     assert_eq!(listed["result"]["resultType"], "complete", "{listed}");
@@ -57,24 +60,70 @@ async fn what_is_wrong_with_a_request_is_told_in_order_and_with_its_status() {
         good.iter().map(|header| header.replace(from, to)).collect()
     };
     let without = |name: &str| -> Vec<String> {
-        good.iter().filter(|header| !header.starts_with(name)).cloned().collect()
+        good.iter()
+            .filter(|header| !header.starts_with(name))
+            .cloned()
+            .collect()
     };
     let mut cases = vec![
         (good.clone(), list, no_meta, 400, -32602),
         (good.clone(), list, half, 400, -32602),
-        (without("mcp-protocol-version"), list, whole.clone(), 400, -32020),
-        (with("2026-07-28", "2025-11-25"), list, whole.clone(), 400, -32020),
+        (
+            without("mcp-protocol-version"),
+            list,
+            whole.clone(),
+            400,
+            -32020,
+        ),
+        (
+            with("2026-07-28", "2025-11-25"),
+            list,
+            whole.clone(),
+            400,
+            -32020,
+        ),
         (without("mcp-method"), list, whole.clone(), 400, -32020),
-        (with("tools/list", "tools/call"), list, whole.clone(), 400, -32020),
+        (
+            with("tools/list", "tools/call"),
+            list,
+            whole.clone(),
+            400,
+            -32020,
+        ),
         (good.clone(), list, future.clone(), 400, -32020),
         (with("2026-07-28", "2099-01-01"), list, future, 400, -32022),
     ];
-    for method in ["ping", "initialize", "logging/setLevel", "resources/subscribe", "magic/do", "prompts/list"] {
-        cases.push((peer.headers(method, &json!({})), method, whole.clone(), 404, -32601));
+    for method in [
+        "ping",
+        "initialize",
+        "logging/setLevel",
+        "resources/subscribe",
+        "magic/do",
+        "prompts/list",
+    ] {
+        cases.push((
+            peer.headers(method, &json!({})),
+            method,
+            whole.clone(),
+            404,
+            -32601,
+        ));
     }
     let call = peer.params(json!({"name": "add", "arguments": {"a": 1, "b": 2}}));
-    cases.push((peer.headers("tools/call", &json!({})), "tools/call", call.clone(), 400, -32020));
-    cases.push((peer.headers("tools/call", &json!({"name": "echo"})), "tools/call", call, 400, -32020));
+    cases.push((
+        peer.headers("tools/call", &json!({})),
+        "tools/call",
+        call.clone(),
+        400,
+        -32020,
+    ));
+    cases.push((
+        peer.headers("tools/call", &json!({"name": "echo"})),
+        "tools/call",
+        call,
+        400,
+        -32020,
+    ));
     let unknown = json!({"name": "conjure"});
     let headers = peer.headers("tools/call", &unknown);
     cases.push((headers, "tools/call", peer.params(unknown), 200, -32602));
@@ -84,7 +133,11 @@ async fn what_is_wrong_with_a_request_is_told_in_order_and_with_its_status() {
         let got = response.status;
         let answer = response.json().await;
         let told = (got, answer["error"]["code"].as_i64(), answer["id"].as_u64());
-        assert_eq!(told, (status, Some(code), Some(5)), "{method} {headers:?}: {answer}");
+        assert_eq!(
+            told,
+            (status, Some(code), Some(5)),
+            "{method} {headers:?}: {answer}"
+        );
     }
     assert!(peer.tool("add", json!({"a": 1, "b": 1})).await["result"].is_object());
 }
@@ -105,7 +158,10 @@ async fn a_client_that_goes_before_the_answer_cancels_its_call() {
     let witness = Witness::new();
     let mut peer = StatelessPeer::connect(&site(&witness)).await;
     // Before the stream has begun, and after.
-    for (count, params) in [(1, json!({"name": "wait"})), (2, json!({"name": "progress"}))] {
+    for (count, params) in [
+        (1, json!({"name": "wait"})),
+        (2, json!({"name": "progress"})),
+    ] {
         peer.meta = json!({"progressToken": 1});
         {
             let response = peer.begin("tools/call", params);
@@ -179,10 +235,16 @@ async fn a_pipe_holds_no_more_listen_streams_than_it_may() {
     limits.streams = 2;
     let site = server(&Witness::new()).limits(limits).site().unwrap();
     let mut client = PipeClient::connect(&site);
-    let params = envelope(listen(json!({"toolsListChanged": true})), &json!({}), &json!({}));
+    let params = envelope(
+        listen(json!({"toolsListChanged": true})),
+        &json!({}),
+        &json!({}),
+    );
     for _ in 0..2 {
         client.begin("subscriptions/listen", params.clone()).await;
-        client.hear("notifications/subscriptions/acknowledged").await;
+        client
+            .hear("notifications/subscriptions/acknowledged")
+            .await;
     }
     let refused = client.call("subscriptions/listen", params).await;
     assert_eq!(refused["error"]["code"], -31001, "{refused}");
@@ -227,7 +289,10 @@ impl ToolHandler for Mirrored {
 
 #[tokio::test]
 async fn arguments_that_headers_repeat_must_be_the_same_there() {
-    let site = Server::new("mirrors", "1.0.0").tools(Mirrored).site().unwrap();
+    let site = Server::new("mirrors", "1.0.0")
+        .tools(Mirrored)
+        .site()
+        .unwrap();
     let mut peer = StatelessPeer::connect(&site).await;
     let call = json!({"name": "dynamic", "arguments": {"region": "north"}});
     for (headers, status) in [

@@ -12,7 +12,9 @@ use crate::pipe_client::{PipeClient, request};
 const HANDSHAKE: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
 
 fn text_of(answer: &Value) -> &str {
-    answer["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}"))
+    answer["result"]["content"][0]["text"]
+        .as_str()
+        .unwrap_or_else(|| panic!("{answer}"))
 }
 
 async fn check_alive(peer: &mut Peer) {
@@ -37,7 +39,10 @@ async fn the_stateless_revision_in_initialize_answers_the_newest_with_a_handshak
     for wire in WIRES {
         let mut peer = Peer::connect(wire, &site).await;
         let answer = peer.initialize("2026-07-28", json!({})).await;
-        assert_eq!(answer["result"]["protocolVersion"], "2025-11-25", "{answer}");
+        assert_eq!(
+            answer["result"]["protocolVersion"], "2025-11-25",
+            "{answer}"
+        );
         check_alive(&mut peer).await;
     }
 }
@@ -89,10 +94,22 @@ async fn a_batch_is_answered_at_2025_03_26_and_refused_elsewhere() {
 async fn what_is_no_message_is_refused_and_the_server_lives_on() {
     let site = site(&Witness::new());
     let cases = [
-        (r#"{"jsonrpc":"2.0","id":1.5,"method":"tools/list"}"#, -32600),
-        (r#"{"jsonrpc":"2.0","id":1.0,"method":"tools/list"}"#, -32600),
-        (r#"{"jsonrpc":"2.0","id":null,"method":"tools/list"}"#, -32600),
-        (r#"{"jsonrpc":"2.0","id":true,"method":"tools/list"}"#, -32600),
+        (
+            r#"{"jsonrpc":"2.0","id":1.5,"method":"tools/list"}"#,
+            -32600,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1.0,"method":"tools/list"}"#,
+            -32600,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":null,"method":"tools/list"}"#,
+            -32600,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":true,"method":"tools/list"}"#,
+            -32600,
+        ),
         (r#"{"jsonrpc":"2.0","id":{},"method":"tools/list"}"#, -32600),
         (r#"{"id":77,"method":"tools/list"}"#, -32600),
         (r#"{"jsonrpc":"1.0","id":77,"method":"tools/list"}"#, -32600),
@@ -126,7 +143,12 @@ async fn unknown_methods_and_unknown_tools_have_their_codes() {
         assert_eq!(answer["error"]["code"], -32601, "{answer}");
         let answer = peer.tool("conjure", json!({})).await;
         assert_eq!(answer["error"]["code"], -32602, "{answer}");
-        assert!(answer["error"]["message"].as_str().unwrap().contains("conjure"));
+        assert!(
+            answer["error"]["message"]
+                .as_str()
+                .unwrap()
+                .contains("conjure")
+        );
         let answer = peer.call("tools/call", json!({"name": 7})).await;
         assert_eq!(answer["error"]["code"], -32602, "{answer}");
     }
@@ -205,11 +227,15 @@ async fn a_cancelled_call_gets_no_reply_and_its_handler_has_stopped_on_a_pipe() 
     let mut client = PipeClient::open(&site(&witness), "2025-11-25", json!({})).await;
     let id = client.begin("tools/call", json!({"name": "wait"})).await;
     witness.started(1).await;
-    client.tell("notifications/cancelled", json!({"requestId": id})).await;
+    client
+        .tell("notifications/cancelled", json!({"requestId": id}))
+        .await;
     witness.dropped(1).await;
     assert_eq!(client.settle().await, Vec::<Value>::new());
     // The id is free again.
-    client.send(&request(id, "tools/call", json!({"name": "panic"})).to_string()).await;
+    client
+        .send(&request(id, "tools/call", json!({"name": "panic"})).to_string())
+        .await;
     assert_eq!(client.answer(id).await["error"]["code"], -32603);
     assert_eq!(client.close().await, Vec::<Value>::new());
 }
@@ -221,7 +247,9 @@ async fn a_cancelled_call_gets_no_reply_and_its_handler_has_stopped_in_the_state
     let params = envelope(json!({"name": "wait"}), &json!({}), &json!({}));
     let id = client.begin("tools/call", params).await;
     witness.started(1).await;
-    client.tell("notifications/cancelled", json!({"requestId": id})).await;
+    client
+        .tell("notifications/cancelled", json!({"requestId": id}))
+        .await;
     witness.dropped(1).await;
     let params = envelope(json!({}), &json!({}), &json!({}));
     let answer = client.call("server/discover", params).await;
@@ -238,7 +266,9 @@ async fn a_cancelled_call_gets_no_reply_and_its_handler_has_stopped_over_http() 
         let text = request(900, "tools/call", json!({"name": "wait"})).to_string();
         let cancel = async {
             witness.started(before + 1).await;
-            let status = peer.tell("notifications/cancelled", json!({"requestId": 900})).await;
+            let status = peer
+                .tell("notifications/cancelled", json!({"requestId": 900}))
+                .await;
             assert_eq!(status, 202);
             witness.dropped(before + 1).await;
         };
@@ -254,9 +284,13 @@ async fn a_cancelled_call_ends_the_stream_that_it_had_begun() {
     let mut peer = HttpPeer::open(&site(&witness), "2025-11-25", json!({})).await;
     let params = json!({"name": "progress", "_meta": {"progressToken": 1}});
     let mut response = peer.begin("tools/call", params).await;
-    assert_eq!(response.message().await.unwrap()["method"], "notifications/progress");
+    assert_eq!(
+        response.message().await.unwrap()["method"],
+        "notifications/progress"
+    );
     let id = peer.last_id();
-    peer.tell("notifications/cancelled", json!({"requestId": id})).await;
+    peer.tell("notifications/cancelled", json!({"requestId": id}))
+        .await;
     witness.dropped(1).await;
     assert_eq!(response.messages().await, Vec::<Value>::new());
 }
@@ -267,7 +301,9 @@ async fn the_same_id_twice_in_flight_is_refused_without_hurting_the_first() {
     let mut client = PipeClient::open(&site(&witness), "2025-11-25", json!({})).await;
     let id = client.begin("tools/call", json!({"name": "wait"})).await;
     witness.started(1).await;
-    client.send(&request(id, "tools/list", json!({})).to_string()).await;
+    client
+        .send(&request(id, "tools/list", json!({})).to_string())
+        .await;
     let heard = client.settle().await;
     assert_eq!(heard.len(), 1, "{heard:?}");
     assert_eq!(heard[0]["error"]["code"], -32600);
@@ -299,7 +335,12 @@ async fn ids_of_different_stateless_callers_have_nothing_to_do_with_each_other()
     let site = site(&witness);
     let mut first = StatelessPeer::connect(&site).await;
     let mut second = StatelessPeer::connect(&site).await;
-    let both = async { tokio::join!(first.tool("wait", json!({})), second.tool("wait", json!({}))) };
+    let both = async {
+        tokio::join!(
+            first.tool("wait", json!({})),
+            second.tool("wait", json!({}))
+        )
+    };
     let release = async {
         witness.started(2).await;
         witness.let_go(2);
