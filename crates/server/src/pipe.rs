@@ -238,7 +238,12 @@ where
             Started::Done(answer) => {
                 context.end();
                 let input = Input::Answered { key, answer };
-                self.core.handle(now, input, &mut self.out);
+                if self.link.has_said() {
+                    // What the handler said before comes first.
+                    self.link.say(Said::Input(input));
+                } else {
+                    self.core.handle(now, input, &mut self.out);
+                }
             }
             Started::Waiting(running) => {
                 let link = Arc::clone(&self.link);

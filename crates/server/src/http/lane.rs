@@ -50,7 +50,8 @@ pub(super) enum Resumes {
 /// The streams of one conversation.
 #[derive(Debug, Default)]
 pub(super) struct Lanes {
-    lanes: HashMap<u64, State>,
+    /// In boxes: a session keeps the room of its map while it is idle.
+    lanes: HashMap<u64, Box<State>>,
     last: u64,
     replay: Replay,
     shared: Shared,
@@ -102,7 +103,7 @@ impl Lanes {
             waker: None,
             way: Way::Undecided,
         };
-        self.lanes.insert(self.last, state);
+        self.lanes.insert(self.last, Box::new(state));
         Lane(self.last)
     }
 

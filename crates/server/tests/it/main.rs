@@ -14,11 +14,15 @@ mod http_client;
 mod peer;
 mod pipe_client;
 
+mod access;
 mod asking;
+mod context;
 mod limits;
+mod offers;
 #[cfg(unix)]
 mod process;
 mod races;
 mod sessions;
+mod soak;
 mod stateless;
 mod wire;

@@ -46,6 +46,8 @@ impl PipeClient {
         let mut client = Self::connect(site);
         let answer = client.initialize(revision, capabilities).await;
         assert_eq!(answer["result"]["protocolVersion"], revision, "{answer}");
+        // Before the server has seen that, it tells the client of no changes.
+        client.settle().await;
         client
     }
 

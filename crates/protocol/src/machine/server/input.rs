@@ -1,10 +1,11 @@
 //! What goes into a server machine and what comes out of it.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use crate::jsonrpc::{ErrorObject, Frame, Malformed, Message, MethodName, Notification, Response};
 use crate::machine::server::asking::{AskError, AskKey};
+use crate::machine::server::modern::ResultText;
 use crate::machine::serving::ServeKey;
 use crate::machine::{Lane, Wire};
 use crate::method::Method;
@@ -45,6 +46,18 @@ pub struct ServerConfig {
     pub handler_timeout: Option<Duration>,
     /// How long the client may take to answer a question.
     pub ask_timeout: Duration,
+    pub(super) result_text: ResultTextOnce,
+}
+
+/// What every result of the stateless era carries, written when it is first needed and shared
+/// by the machines of one configuration. A copy may be changed, so it begins without.
+#[derive(Debug, Default)]
+pub(super) struct ResultTextOnce(OnceLock<Arc<ResultText>>);
+
+impl Clone for ResultTextOnce {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
 }
 
 impl ServerConfig {
@@ -65,7 +78,14 @@ impl ServerConfig {
             max_rounds: 10,
             handler_timeout: None,
             ask_timeout: Duration::from_secs(600),
+            result_text: ResultTextOnce::default(),
         }
+    }
+
+    /// What every result of the stateless era carries.
+    pub(super) fn result_text(&self) -> Arc<ResultText> {
+        let made = self.result_text.0.get_or_init(|| Arc::new(ResultText::new(self)));
+        Arc::clone(made)
     }
 
     pub(super) fn serves(&self, era: Era) -> bool {

@@ -49,8 +49,8 @@ use legacy::Session;
 #[derive(Debug)]
 pub struct ServerMachine {
     config: Arc<ServerConfig>,
-    /// What every result of the stateless era carries, written once.
-    result_text: modern::ResultText,
+    /// What every result of the stateless era carries, written once for a configuration.
+    result_text: Arc<modern::ResultText>,
     /// The caller of the last stateless request: the next one is nearly always the same.
     last_caller: Option<modern::KnownCaller>,
     session: Session,
@@ -108,7 +108,7 @@ impl ServerMachine {
     pub fn new(config: impl Into<Arc<ServerConfig>>) -> Self {
         let config = config.into();
         Self {
-            result_text: modern::ResultText::new(&config),
+            result_text: config.result_text(),
             last_caller: None,
             session: Session::default(),
             serving: Serving::new(),
