@@ -10,9 +10,10 @@
 
 use std::process::Command;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::json;
-use switchboard_server::Site;
+use switchboard_server::{Limits, Site};
 
 use crate::fixture::{Witness, server};
 use crate::http_client::{Connection, Served};
@@ -23,7 +24,7 @@ use crate::pipe_client::{PipeClient, request};
 const PART: &str = "SWITCHBOARD_TEST_SOAK";
 
 /// How many calls; the variable that says more.
-const CALLS: usize = 8_000;
+const CALLS: usize = 10_000;
 const WANTED: &str = "SWITCHBOARD_SOAK";
 
 /// Not a test by itself: what the others start.
@@ -134,7 +135,10 @@ async fn flat(load: impl AsyncFn(&Witness, usize, &mut Dice)) {
 }
 
 async fn calls_on_pipes(witness: &Witness, count: usize, dice: &mut Dice) {
-    let site = server(witness).site().unwrap();
+    let mut limits = Limits::default();
+    // Nobody is there to wait for the calls of those who left.
+    limits.drain = Duration::from_millis(5);
+    let site = server(witness).limits(limits).site().unwrap();
     let mut left = count;
     while left > 0 {
         let mut client = PipeClient::open(&site, "2025-11-25", json!({})).await;
