@@ -1,5 +1,6 @@
 //! The connections that hear of changes.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use switchboard_protocol::machine::server::{Change, Input};
@@ -10,6 +11,8 @@ use crate::link::Link;
 #[derive(Debug, Default)]
 pub(crate) struct Audience {
     links: Mutex<Links>,
+    /// How often a list has changed: what a server can do may have changed with it.
+    list_changes: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -33,6 +36,9 @@ impl Audience {
 
     /// Tells everyone of a change.
     pub(crate) fn tell(&self, change: &Change) {
+        if matches!(change, Change::Tools | Change::Resources | Change::Prompts) {
+            self.list_changes.fetch_add(1, Ordering::Release);
+        }
         for link in self.living() {
             link.tell(Input::Changed(change.clone()));
         }
@@ -45,6 +51,11 @@ impl Audience {
                 link.tell(Input::Changed(change.clone()));
             }
         }
+    }
+
+    /// How often a list has changed.
+    pub(crate) fn list_changes(&self) -> u64 {
+        self.list_changes.load(Ordering::Acquire)
     }
 
     /// Tells everyone that the server will end.

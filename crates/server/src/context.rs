@@ -143,7 +143,7 @@ impl Context {
     /// Says how far the call has come. Nothing is sent if nobody wants to hear it, or if it
     /// is no further than before. Waits while the client is slow to read.
     pub async fn progress(&self, progress: impl Into<Progress>) {
-        if !self.0.wants_progress {
+        if !self.0.wants_progress || self.has_ended() {
             return;
         }
         let Way::Call { link, key } = self.way() else {
@@ -165,7 +165,7 @@ impl Context {
             (_, Some(wanted)) => level < wanted,
             (Era::Handshake, None) => false,
         };
-        if is_unwanted {
+        if is_unwanted || self.has_ended() {
             return;
         }
         let Way::Call { link, key } = self.way() else {

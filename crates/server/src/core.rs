@@ -46,6 +46,7 @@ impl Site {
         config.revisions.clone_from(&self.revisions);
         config.max_calls = self.limits.calls;
         config.max_subscriptions = self.limits.subscriptions;
+        config.max_streams = self.limits.streams;
         config.handler_timeout = self.limits.handler;
         config.ask_timeout = self.limits.answer;
         config

@@ -12,7 +12,7 @@ mod lane;
 mod tests;
 mod waiting;
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Instant;
 
 use http::{HeaderName, Response};
@@ -31,35 +31,62 @@ use crate::core::Site;
 
 use conversation::{Conversation, Kind};
 
-/// The conversations behind one endpoint.
+/// The conversations behind one endpoint. When it is dropped, they end.
 pub(crate) struct Conversations {
+    home: Arc<Home>,
+    configs: RwLock<Configs>,
+    sessions: Sessions<Conversation>,
+}
+
+/// What machines are set up with, until a list changes.
+#[derive(Clone)]
+struct Configs {
+    http: Arc<ServerConfig>,
+    /// For the transport of 2024-11-05, whose one stream is like a pipe.
+    pipe: Arc<ServerConfig>,
+    /// How often a list had changed when they were made.
+    list_changes: u64,
+}
+
+impl Configs {
+    fn new(home: &Home) -> Self {
+        let list_changes = home.site.audience.list_changes();
+        let mut config = home.site.config();
+        let revisions = &home.settings.endpoint.revisions;
+        config.revisions.clone_from(revisions);
+        let pipe = Arc::new(config.clone());
+        config.wire = Wire::Http;
+        Self {
+            http: Arc::new(config),
+            pipe,
+            list_changes,
+        }
+    }
+}
+
+/// What every conversation needs. It does not know the conversations: they know it.
+struct Home {
     site: Arc<Site>,
     settings: HttpSettings,
-    config: Arc<ServerConfig>,
-    /// For the transport of 2024-11-05, whose one stream is like a pipe.
-    pipe_config: Arc<ServerConfig>,
-    sessions: Sessions<Conversation>,
     replay: ReplayLimits,
 }
 
 impl Conversations {
     pub(crate) fn new(site: Arc<Site>, settings: HttpSettings) -> Self {
-        let mut config = site.config();
-        config.revisions.clone_from(&settings.endpoint.revisions);
-        let pipe_config = Arc::new(config.clone());
-        config.wire = Wire::Http;
         let mut limits = SessionLimits::default();
         limits.total = site.limits.sessions;
         limits.per_principal = site.limits.sessions_per_caller;
         limits.idle = site.limits.session_idle;
         limits.life = site.limits.session_life;
-        Self {
-            config: Arc::new(config),
-            pipe_config,
-            sessions: Sessions::new(limits),
-            replay: ReplayLimits::default(),
-            settings,
+        let home = Arc::new(Home {
             site,
+            settings,
+            replay: ReplayLimits::default(),
+        });
+        Self {
+            configs: RwLock::new(Configs::new(&home)),
+            sessions: Sessions::new(limits),
+            home,
         }
     }
 
@@ -90,19 +117,35 @@ impl Conversations {
         self.sessions.len()
     }
 
+    /// What a new machine is set up with.
+    fn configs(&self) -> Configs {
+        let known = self.configs.read().unwrap_or_else(PoisonError::into_inner);
+        if known.list_changes == self.home.site.audience.list_changes() {
+            return known.clone();
+        }
+        drop(known);
+        // This asks the service, so it is done without the lock.
+        let configs = Configs::new(&self.home);
+        let mut known = self.configs.write().unwrap_or_else(PoisonError::into_inner);
+        if known.list_changes <= configs.list_changes {
+            known.clone_from(&configs);
+        }
+        configs
+    }
+
     fn unknown_session(&self) -> Response<Body> {
         self.refuse(&SessionError::Unknown.into())
     }
 
     fn refuse(&self, refusal: &Refusal) -> Response<Body> {
-        refuse(refusal, &self.settings.endpoint, None)
+        refuse(refusal, &self.home.settings.endpoint, None)
     }
 
     /// A handshake: if it succeeds, there is a session.
     async fn open(self: Arc<Self>, post: Post) -> Response<Body> {
         self.sweep();
-        let machine = ServerMachine::new(Arc::clone(&self.config));
-        let conversation = Conversation::new(Arc::clone(&self), machine, Kind::Session);
+        let machine = ServerMachine::new(self.configs().http);
+        let conversation = Conversation::new(Arc::clone(&self.home), machine, Kind::Session);
         let inserted = self
             .sessions
             .insert(Instant::now(), conversation, post.principal.clone());
@@ -127,15 +170,22 @@ impl Conversations {
     }
 }
 
+impl Drop for Conversations {
+    fn drop(&mut self) {
+        // Handlers that work for a session hold it, and would go on for nobody.
+        self.close();
+    }
+}
+
 impl Host for Conversations {
     async fn post(self: Arc<Self>, post: Post) -> Response<Body> {
         let (machine, kind) = match &post.admission {
             Admission::Stateless => {
-                let machine = ServerMachine::stateless(Arc::clone(&self.config));
+                let machine = ServerMachine::stateless(self.configs().http);
                 (machine, Kind::Stateless)
             }
             Admission::Sessionless { revision } => {
-                let machine = ServerMachine::sessionless(Arc::clone(&self.config), *revision);
+                let machine = ServerMachine::sessionless(self.configs().http, *revision);
                 (machine, Kind::Sessionless)
             }
             Admission::Opening => return self.open(post).await,
@@ -144,14 +194,14 @@ impl Host for Conversations {
                     Some(conversation) => conversation.answer(post).await,
                     None => refuse(
                         &SessionError::Unknown.into(),
-                        &self.settings.endpoint,
+                        &self.home.settings.endpoint,
                         Some(&post.frame),
                     ),
                 };
             }
             _ => return self.unknown_session(),
         };
-        let conversation = Arc::new(Conversation::new(self, machine, kind));
+        let conversation = Arc::new(Conversation::new(Arc::clone(&self.home), machine, kind));
         conversation.answer(post).await
     }
 
@@ -178,8 +228,8 @@ impl Host for Conversations {
 
     async fn old_get(self: Arc<Self>, get: OldGet) -> Response<Body> {
         self.sweep();
-        let machine = ServerMachine::new(Arc::clone(&self.pipe_config));
-        let conversation = Conversation::new(Arc::clone(&self), machine, Kind::Old);
+        let machine = ServerMachine::new(self.configs().pipe);
+        let conversation = Conversation::new(Arc::clone(&self.home), machine, Kind::Old);
         let inserted = self
             .sessions
             .insert(Instant::now(), conversation, get.principal.clone());
@@ -187,7 +237,7 @@ impl Host for Conversations {
             Ok(inserted) => inserted,
             Err(full) => return full.response(),
         };
-        let (sender, body) = events(&self.settings.stream);
+        let (sender, body) = events(&self.home.settings.stream);
         // There is room in a new stream.
         let _ = sender.send_event(&get.endpoint_event(&id));
         conversation.join_audience();
@@ -219,7 +269,7 @@ impl Host for Conversations {
     }
 
     fn stopping(&self) {
-        self.site.audience.stopping();
+        self.home.site.audience.stopping();
     }
 }
 

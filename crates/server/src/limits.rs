@@ -36,7 +36,8 @@ pub struct Limits {
     pub session_idle: Duration,
     /// How long a session may live.
     pub session_life: Duration,
-    /// Streams of changes that one session, or one stateless caller's connection, may hold open.
+    /// Streams of changes that one connection may hold open in the stateless era. Over HTTP
+    /// each has a connection of its own, and those are counted.
     pub streams: usize,
     /// Connections over HTTP.
     pub connections: usize,

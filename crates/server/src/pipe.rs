@@ -111,7 +111,8 @@ where
             self.drain();
         }
         loop {
-            if self.lines.queued() < self.site.limits.queued {
+            let has_listened = self.lines.queued() < self.most_queued();
+            if has_listened {
                 self.take_said(task);
             }
             let is_writable = self.take_lines();
@@ -124,7 +125,9 @@ where
                 self.link.make_room();
             }
             match self.state {
-                State::Open if is_flushed && !is_writable => continue,
+                State::Closing(_) if is_flushed => return Poll::Ready(Ok(())),
+                // There is room again for what was left alone before.
+                _ if is_flushed && !(has_listened && is_writable) => continue,
                 State::Open if is_writable => match self.lines.poll_read(task) {
                     Poll::Ready(Ok(true)) => continue,
                     Poll::Ready(Ok(false)) => {
@@ -141,7 +144,6 @@ where
                     self.close();
                     continue;
                 }
-                State::Closing(_) if is_flushed => return Poll::Ready(Ok(())),
                 _ => {}
             }
             match self.poll_time(task) {
@@ -150,6 +152,11 @@ where
                 Poll::Pending => return Poll::Pending,
             }
         }
+    }
+
+    /// So much may wait for the client before no more is taken in.
+    fn most_queued(&self) -> usize {
+        self.site.limits.queued.max(1)
     }
 
     /// Takes what handlers have said.
@@ -181,7 +188,7 @@ where
             return true;
         }
         let mut now = None;
-        while self.lines.queued() < self.site.limits.queued {
+        while self.lines.queued() < self.most_queued() {
             let Some(line) = self.lines.next_line() else {
                 return true;
             };
@@ -231,7 +238,12 @@ where
             Started::Done(answer) => {
                 context.end();
                 let input = Input::Answered { key, answer };
-                self.core.handle(now, input, &mut self.out);
+                if self.link.has_said() {
+                    // What the handler said before comes first.
+                    self.link.say(Said::Input(input));
+                } else {
+                    self.core.handle(now, input, &mut self.out);
+                }
             }
             Started::Waiting(running) => {
                 let link = Arc::clone(&self.link);
@@ -290,6 +302,12 @@ where
     }
 }
 
+impl<R, W> Drop for Connection<R, W> {
+    fn drop(&mut self) {
+        self.link.close();
+    }
+}
+
 /// A client that is gone is no error of ours.
 fn gone(error: io::Error) -> io::Result<()> {
     match error.kind() {
@@ -313,6 +331,8 @@ struct Inbox {
     /// Whoever waits for room.
     writers: Vec<Waker>,
     is_full: bool,
+    /// Nobody takes it any more.
+    is_closed: bool,
 }
 
 /// What a handler says.
@@ -348,6 +368,9 @@ impl PipeLink {
     fn say(&self, said: Said) {
         let reader = {
             let mut inbox = self.inbox();
+            if inbox.is_closed {
+                return;
+            }
             // What nobody waits for must not pile up while the client does not read.
             if inbox.said.len() >= MOST_SAID && said.is_news() {
                 return;
@@ -385,6 +408,18 @@ impl PipeLink {
         for writer in writers {
             writer.wake();
         }
+    }
+
+    /// The connection is over: whoever says more is not heard, and whoever waits need not.
+    fn close(&self) {
+        let unheard = {
+            let mut inbox = self.inbox();
+            inbox.is_closed = true;
+            std::mem::take(&mut inbox.said)
+        };
+        // Those who asked hear of it by this.
+        drop(unheard);
+        self.make_room();
     }
 
     fn inbox(&self) -> MutexGuard<'_, Inbox> {

@@ -161,7 +161,12 @@ impl Context {
             Way::Call { link, key } => {
                 self.check(&question)?;
                 let asked = link.ask(key, question.method, question.params);
-                asked.await.map_err(|_| AskError::Ended)??
+                // Whoever asks for a call that has ended would wait for ever.
+                tokio::select! {
+                    biased;
+                    answer = asked => answer.map_err(|_| AskError::Ended)??,
+                    () = self.ended() => return Err(AskError::Ended),
+                }
             }
         };
         answer

@@ -6,6 +6,7 @@
 //!
 //! Specification: basic/transports of each revision.
 
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::task::{Context as TaskContext, Poll};
 use std::time::{Duration, Instant};
@@ -17,15 +18,16 @@ use switchboard_protocol::http::server::{Stage, begin_answer};
 use switchboard_protocol::jsonrpc::{self, Frame, Malformed, Message, Notification};
 use switchboard_protocol::machine::Lane;
 use switchboard_protocol::machine::server::{
-    Answer, Caller, Input, Output, Serve, ServeKey, ServerMachine,
+    Answer, Caller, Input, Output, Serve, ServeKey, ServerMachine, ServerState,
 };
 use switchboard_protocol::{Method, Payload, Revision};
 use switchboard_transport::http::{
     Body, EventSender, Post, Principal, ReplayLimits, accepted, event_stream, events, json,
 };
 use tokio::sync::oneshot;
+use tokio::task::AbortHandle;
 
-use super::Conversations;
+use super::Home;
 use super::lane::{First, Lanes, Resumes};
 use super::waiting::Waiting;
 use crate::context::Visitor;
@@ -36,7 +38,7 @@ use crate::tasks::TaskOwner;
 
 /// One conversation.
 pub(super) struct Conversation {
-    home: Arc<Conversations>,
+    home: Arc<Home>,
     kind: Kind,
     me: OnceLock<Weak<Self>>,
     name: SessionName,
@@ -62,6 +64,20 @@ struct State {
     core: Core,
     lanes: Lanes,
     caller: Option<Arc<Caller>>,
+    /// Wakes the machine at its deadline. Most conversations never need it.
+    alarm: Option<Alarm>,
+}
+
+/// A task that sleeps until the machine wants to be told the time.
+struct Alarm {
+    due: Instant,
+    task: AbortHandle,
+}
+
+impl Drop for Alarm {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
 }
 
 /// What must be done without the lock.
@@ -72,7 +88,7 @@ struct Errands {
 }
 
 impl Conversation {
-    pub(super) fn new(home: Arc<Conversations>, machine: ServerMachine, kind: Kind) -> Self {
+    pub(super) fn new(home: Arc<Home>, machine: ServerMachine, kind: Kind) -> Self {
         Self {
             home,
             kind,
@@ -83,6 +99,7 @@ impl Conversation {
                 core: Core::new(machine),
                 lanes: Lanes::default(),
                 caller: None,
+                alarm: None,
             }),
         }
     }
@@ -142,10 +159,13 @@ impl Conversation {
         let (sender, body) = events(&self.home.settings.stream);
         let mut state = self.lock();
         match last_event_id {
-            None => state.lanes.listen(sender),
+            None => {
+                self.hold(&sender);
+                state.lanes.listen(sender);
+            }
             Some(id) => match state.lanes.resume(id, sender.clone()) {
                 Ok(Some(lane)) => self.watch(lane, &sender),
-                Ok(None) => {}
+                Ok(None) => self.hold(&sender),
                 Err(error) => {
                     let error = jsonrpc::ErrorObject::invalid_request(error.to_string());
                     let answer = Message::from(jsonrpc::Response::without_id(error));
@@ -170,6 +190,7 @@ impl Conversation {
     pub(super) fn close(self: &Arc<Self>) {
         let mut state = self.lock();
         self.handle(&mut state, Stage::Answer, Input::PeerClosed);
+        state.alarm = None;
         state.lanes.close();
     }
 
@@ -183,14 +204,22 @@ impl Conversation {
         self.lock().lanes.begin_stream(self, lane);
     }
 
-    /// The client of a POST has gone.
+    /// The client of a POST has gone before it was answered.
     pub(super) fn lane_gone(self: &Arc<Self>, lane: Lane) {
         let mut state = self.lock();
-        let untaken = state.lanes.detach(lane);
+        let undelivered = state.lanes.detach(lane);
         self.handle(&mut state, Stage::Answer, Input::LaneClosed { lane });
-        // A stream that nobody took says that its reader has gone, for which it takes the lock.
         drop(state);
-        drop(untaken);
+        // The end of a stream is told to this conversation, which takes the lock.
+        drop(undelivered);
+    }
+
+    /// The client has gone that read the stream of a POST.
+    fn stream_gone(self: &Arc<Self>, lane: Lane) {
+        // It may have come back already, and reads another.
+        if self.lock().lanes.is_unread(lane) {
+            self.lane_gone(lane);
+        }
     }
 
     /// A stream for a lane, whose end is noticed.
@@ -204,19 +233,17 @@ impl Conversation {
         &self.home.replay
     }
 
+    /// Notices when the stream of a lane is not read any more. Until then the conversation
+    /// stays: a stream of changes has nothing else to keep it, and a session is in use.
     fn watch(self: &Arc<Self>, lane: Lane, sender: &EventSender) {
-        let conversation = Arc::downgrade(self);
-        // A session is kept by its id; a request that stands alone lives as long as its
-        // stream, which may have nothing else to wait for than changes.
-        let kept = match self.kind {
-            Kind::Stateless | Kind::Sessionless => Some(Arc::clone(self)),
-            Kind::Session | Kind::Old => None,
-        };
-        sender.on_closed(move || {
-            if let Some(conversation) = kept.or_else(|| conversation.upgrade()) {
-                conversation.lane_gone(lane);
-            }
-        });
+        let conversation = Arc::clone(self);
+        sender.on_closed(move || conversation.stream_gone(lane));
+    }
+
+    /// While the stream that belongs to no POST is read, the session is in use.
+    fn hold(self: &Arc<Self>, sender: &EventSender) {
+        let conversation = Arc::clone(self);
+        sender.on_closed(move || drop(conversation));
     }
 
     /// Takes in a message, and has done what follows from it.
@@ -225,13 +252,26 @@ impl Conversation {
         let input = Input::Received { lane, frame };
         let errands = self.handle(&mut state, Stage::Admission, input);
         let caller = state.caller.clone();
+        if state.core.machine.state() == ServerState::Shutdown {
+            // It was ended while this was on its way, so nobody will answer.
+            state.lanes.close();
+        }
+        if errands.serve.is_empty() {
+            // An answer to a question has its handler's time go on.
+            self.set_alarm(&mut state);
+        }
         drop(state);
         for told in errands.told {
             self.home.site.service.told(told, caller.as_ref());
         }
-        let mut serve = errands.serve;
+        self.serve_all(lane, errands.serve, &visitor);
+    }
+
+    /// Has calls handled, in order, and what follows from their answers.
+    fn serve_all(self: &Arc<Self>, lane: Lane, serve: Vec<Serve>, visitor: &Visitor) {
+        let mut serve = VecDeque::from(serve);
         // Answers may have calls started again, with input.
-        while let Some(next) = serve.pop() {
+        while let Some(next) = serve.pop_front() {
             serve.extend(self.serve(lane, next, visitor.clone()));
         }
     }
@@ -251,11 +291,19 @@ impl Conversation {
             }
             Started::Waiting(running) => {
                 let mut state = self.lock();
+                if !state.core.machine.is_open(key) {
+                    // Cancelled while it began. It is dropped without the lock: it is not ours.
+                    drop(state);
+                    context.end();
+                    drop(running);
+                    return Vec::new();
+                }
                 let conversation = Arc::clone(self);
                 let worker = conversation.work(lane, key, running, visitor);
                 // It cannot get to its end before the lock is free.
                 let task = tokio::spawn(worker);
                 state.core.keep(key, task.abort_handle(), context);
+                self.set_alarm(&mut state);
                 Vec::new()
             }
         }
@@ -264,17 +312,47 @@ impl Conversation {
     /// A handler that must wait.
     async fn work(self: Arc<Self>, lane: Lane, key: ServeKey, running: Running, visitor: Visitor) {
         let answer = running.await;
-        let mut serve = self.answered(key, answer);
-        while let Some(next) = serve.pop() {
-            serve.extend(self.serve(lane, next, visitor.clone()));
-        }
+        let serve = self.answered(key, answer);
+        self.serve_all(lane, serve, &visitor);
     }
 
     fn answered(self: &Arc<Self>, key: ServeKey, answer: Answer) -> Vec<Serve> {
         let mut state = self.lock();
         state.core.answered(key);
         let input = Input::Answered { key, answer };
-        self.handle(&mut state, Stage::Answer, input).serve
+        let serve = self.handle(&mut state, Stage::Answer, input).serve;
+        if state.core.machine.open_questions() > 0 || state.alarm.is_some() {
+            self.set_alarm(&mut state);
+        }
+        serve
+    }
+
+    /// Has the machine told the time when it wants that.
+    fn set_alarm(self: &Arc<Self>, state: &mut State) {
+        let due = state.core.machine.deadline();
+        if due == state.alarm.as_ref().map(|alarm| alarm.due) {
+            return;
+        }
+        state.alarm = due.map(|due| {
+            let conversation = Arc::downgrade(self);
+            let task = tokio::spawn(async move {
+                tokio::time::sleep_until(due.into()).await;
+                if let Some(conversation) = conversation.upgrade() {
+                    conversation.tick(due);
+                }
+            });
+            let task = task.abort_handle();
+            Alarm { due, task }
+        });
+    }
+
+    /// The time has come that the machine named.
+    fn tick(self: &Arc<Self>, now: Instant) {
+        let mut state = self.lock();
+        let mut out = Vec::new();
+        state.core.handle(now, Input::Tick, &mut out);
+        self.settle(&mut state, Stage::Answer, out);
+        self.set_alarm(&mut state);
     }
 
     /// Gives the machine something that happened, and does what can be done under the lock.
@@ -292,7 +370,7 @@ impl Conversation {
                 Output::SendBatch { lane, responses } => {
                     state.lanes.send_batch(self, lane, responses);
                 }
-                Output::Accepted { lane } => state.lanes.accept(lane),
+                Output::Accepted { lane } => state.lanes.accept(self, lane),
                 Output::Serve(serve) => errands.serve.push(serve),
                 Output::Told(told) => errands.told.push(told),
                 Output::Opened(caller) => {
@@ -344,6 +422,7 @@ impl Link for Conversation {
             let now = Instant::now();
             state.core.ask(now, key, method, params, asker, &mut out);
             me.settle(&mut state, Stage::Answer, out);
+            me.set_alarm(&mut state);
         }
         asked
     }
@@ -410,7 +489,7 @@ impl Link for LaneLink {
 }
 
 /// The answer as a stream of one event, for a client that takes nothing else.
-fn one_event(home: &Conversations, message: &Message) -> Response<Body> {
+fn one_event(home: &Home, message: &Message) -> Response<Body> {
     let (sender, body) = events(&home.settings.stream);
     // There is room in a new stream.
     let _ = sender.send_message(message, None);

@@ -16,7 +16,9 @@ use switchboard_protocol::http::negotiate::{Accepted, Format};
 use switchboard_protocol::http::server::Stage;
 use switchboard_protocol::jsonrpc::{Message, Response};
 use switchboard_protocol::machine::Lane;
-use switchboard_transport::http::{Body, EventSender, Replay, ResumeError, message_event};
+use switchboard_transport::http::{
+    Body, EventSender, Replay, ResumeError, SendError, message_event,
+};
 
 use super::conversation::Conversation;
 
@@ -48,7 +50,8 @@ pub(super) enum Resumes {
 /// The streams of one conversation.
 #[derive(Debug, Default)]
 pub(super) struct Lanes {
-    lanes: HashMap<u64, State>,
+    /// In boxes: a session keeps the room of its map while it is idle.
+    lanes: HashMap<u64, Box<State>>,
     last: u64,
     replay: Replay,
     shared: Shared,
@@ -100,7 +103,7 @@ impl Lanes {
             waker: None,
             way: Way::Undecided,
         };
-        self.lanes.insert(self.last, state);
+        self.lanes.insert(self.last, Box::new(state));
         Lane(self.last)
     }
 
@@ -180,13 +183,15 @@ impl Lanes {
         self.end(home, lane);
     }
 
-    /// There is nothing to answer.
-    pub(super) fn accept(&mut self, lane: Lane) {
-        if let Some(state) = self.lanes.get_mut(&lane.0)
-            && matches!(state.way, Way::Undecided)
-            && state.first.is_none()
-        {
-            state.decide(First::Nothing);
+    /// There is nothing to answer, or not any more.
+    pub(super) fn accept(&mut self, home: &Arc<Conversation>, lane: Lane) {
+        let Some(state) = self.lanes.get_mut(&lane.0) else {
+            return;
+        };
+        match &state.way {
+            Way::Undecided if state.first.is_none() => state.decide(First::Nothing),
+            Way::Undecided => {}
+            Way::Streaming { .. } | Way::Detached { .. } | Way::Ended => self.end(home, lane),
         }
     }
 
@@ -261,7 +266,9 @@ impl Lanes {
         }
     }
 
-    /// The client of a lane has gone, but may come back. Gives what it did not take.
+    /// The client of a lane has gone; it may come back for its stream. Gives what it was to
+    /// be answered with, which must be dropped without the lock of the conversation.
+    #[must_use = "dropping a stream under the lock of its conversation waits for ever"]
     pub(super) fn detach(&mut self, lane: Lane) -> Option<First> {
         let state = self.lanes.get_mut(&lane.0)?;
         match &state.way {
@@ -277,8 +284,20 @@ impl Lanes {
         }
     }
 
+    /// Does nobody read the stream of this lane?
+    pub(super) fn is_unread(&self, lane: Lane) -> bool {
+        match self.lanes.get(&lane.0).map(|state| &state.way) {
+            Some(Way::Streaming { sender, .. }) => sender.is_closed(),
+            _ => true,
+        }
+    }
+
     /// Has the client room for more on this lane?
     pub(super) fn poll_room(&self, lane: Lane, task: &mut TaskContext<'_>) -> Poll<()> {
+        if lane == Lane::SHARED {
+            let sender = self.shared.sender.as_ref();
+            return sender.map_or(Poll::Ready(()), |sender| sender.poll_room(task));
+        }
         match self.lanes.get(&lane.0).map(|state| &state.way) {
             Some(Way::Streaming { sender, .. }) => sender.poll_room(task),
             _ => Poll::Ready(()),
@@ -371,11 +390,9 @@ impl Lanes {
             Some(Way::Streaming {
                 sender,
                 stream: Some(stream),
-            }) => {
-                let _ = sender.send(self.replay.push(limits, *stream, message));
-            }
+            }) => put_or_end(sender, self.replay.push(limits, *stream, message)),
             Some(Way::Streaming { sender, .. }) => {
-                let _ = sender.send(message_event(message, None));
+                put_or_end(sender, message_event(message, None));
             }
             Some(Way::Detached { stream }) => {
                 self.replay.push(limits, *stream, message);
@@ -395,7 +412,7 @@ impl Lanes {
         if let Some(sender) = &self.shared.sender
             && !sender.is_closed()
         {
-            let _ = sender.send(event);
+            put_or_end(sender, event);
             return;
         }
         self.shared.sender = None;
@@ -403,6 +420,14 @@ impl Lanes {
             self.shared.unsent.remove(0);
         }
         self.shared.unsent.push(event);
+    }
+}
+
+/// Sends an event. A client that is so far behind that there is no room for it must not
+/// think that it has heard everything: its stream ends, and it may come back for the rest.
+fn put_or_end(sender: &EventSender, event: Bytes) {
+    if sender.send(event) == Err(SendError::Full) {
+        sender.end_early();
     }
 }
 

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll, Waker};
 
+use switchboard_protocol::http::parameter::Parameters;
 use switchboard_protocol::http::server::Refusal;
 use switchboard_protocol::jsonrpc::ErrorObject;
 use switchboard_protocol::machine::server::Answer;
@@ -39,7 +40,9 @@ impl Router {
             Ok(arguments) => arguments,
             Err(reply) => return reply,
         };
-        if let Err(error) = check_headers(&entry, &call.context, arguments.as_ref()) {
+        if let Some(parameters) = &entry.parameters
+            && let Err(error) = check_headers(parameters, &call.context, arguments.as_ref())
+        {
             return Reply::Now(Answer::Error(error));
         }
         if let Some(validator) = &entry.input {
@@ -90,6 +93,13 @@ impl Router {
             Ok(arguments) => arguments.unwrap_or_else(Payload::empty),
             Err(reply) => return reply,
         };
+        // A tool whose annotations are not valid repeats nothing in headers.
+        if let Ok(parameters) = Parameters::read(&tool.input_schema)
+            && !parameters.is_empty()
+            && let Err(error) = check_headers(&parameters, &context, Some(&arguments))
+        {
+            return Reply::Now(Answer::Error(error));
+        }
         if let Err(outcome) = check_against(&tool, &arguments) {
             return Reply::Now(answer(outcome, None, &context));
         }
@@ -121,11 +131,11 @@ fn arguments_of(params: &Payload) -> Result<Option<Payload>, Reply> {
 
 /// Arguments that are repeated in headers must be the same there.
 fn check_headers(
-    entry: &ToolEntry,
+    parameters: &Parameters,
     context: &Context,
     arguments: Option<&Payload>,
 ) -> Result<(), ErrorObject> {
-    let (Some(parameters), Some(headers)) = (&entry.parameters, context.headers()) else {
+    let Some(headers) = context.headers() else {
         return Ok(());
     };
     if context.revision() != Revision::LATEST {

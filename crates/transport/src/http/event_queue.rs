@@ -103,8 +103,12 @@ impl EventReader {
         if state.is_closed {
             // Whatever the hook holds goes free now.
             let hook = state.hook.take();
+            let is_cut_off = state.is_cut_off;
             drop(state);
-            drop(hook);
+            match hook {
+                Some(hook) if is_cut_off => hook(),
+                hook => drop(hook),
+            }
             return Poll::Ready(None);
         }
         let is_known = (state.reader.as_ref()).is_some_and(|waker| waker.will_wake(cx.waker()));
@@ -145,6 +149,7 @@ impl Drop for EventReader {
     fn drop(&mut self) {
         let mut state = self.queue.lock();
         let is_finished = state.is_finished();
+        let is_cut_off = state.is_cut_off;
         state.is_gone = true;
         state.bytes = 0;
         let unread = std::mem::take(&mut state.waiting);
@@ -154,7 +159,7 @@ impl Drop for EventReader {
         drop(unread);
         wake(senders);
         if let Some(hook) = hook
-            && !is_finished
+            && (!is_finished || is_cut_off)
         {
             hook();
         }
@@ -180,6 +185,8 @@ pub(super) struct State {
     pub(super) is_closed: bool,
     /// Nobody reads.
     pub(super) is_gone: bool,
+    /// It was closed before its time.
+    pub(super) is_cut_off: bool,
 }
 
 impl Queue {

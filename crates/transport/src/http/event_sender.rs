@@ -86,6 +86,15 @@ impl EventSender {
         wake(reader.into_iter().chain(senders));
     }
 
+    /// Ends the stream once everything in it is read, as [`close`](Self::close) does, but
+    /// before its time: for whoever waits for the end, the client has gone when it was read.
+    pub fn end_early(&self) {
+        let mut state = self.queue.lock();
+        state.is_cut_off = true;
+        drop(state);
+        self.close();
+    }
+
     /// Is there nobody to send to: the client went away, or the stream was closed?
     pub fn is_closed(&self) -> bool {
         let state = self.queue.lock();

@@ -86,6 +86,9 @@ impl<S> Sessions<S> {
     ) -> Option<Arc<S>> {
         let mut shard = lock(self.shard(id));
         let entry = shard.get_mut(id)?;
+        if entry.is_held() {
+            entry.used = now;
+        }
         if !entry.is_of(principal) || entry.lapses(&self.limits) <= now {
             return None;
         }
@@ -115,7 +118,7 @@ impl<S> Sessions<S> {
         for shard in &self.shards {
             let mut shard = lock(shard);
             for entry in shard.values_mut() {
-                if Arc::strong_count(&entry.session) > 1 {
+                if entry.is_held() {
                     entry.used = now;
                 }
             }
@@ -231,6 +234,11 @@ impl<S> Entry<S> {
             (Some(own), Some(other)) => own.is_same(other),
             _ => false,
         }
+    }
+
+    /// Does somebody use it, such as an open stream or a call?
+    fn is_held(&self) -> bool {
+        Arc::strong_count(&self.session) > 1
     }
 
     fn lapses(&self, limits: &SessionLimits) -> Instant {

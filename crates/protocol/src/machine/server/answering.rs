@@ -52,7 +52,7 @@ impl ServerMachine {
                     return self.input_required(now, key, &result, out);
                 }
                 let outcome = modern::check_kind(kind, in_flight)
-                    .map(|()| self.result_text().complete(&result, in_flight.method));
+                    .map(|()| self.result_text.complete(&result, in_flight.method));
                 self.finish(key, outcome, out);
             }
             Answer::InputRequired(result) => self.input_required(now, key, &result, out),

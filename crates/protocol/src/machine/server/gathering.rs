@@ -72,7 +72,7 @@ impl ServerMachine {
                 let mut front = MemberText::default();
                 front.push("resultType", b"\"input_required\"");
                 let result = with_members(Some(result), &front, &MemberText::default());
-                let result = self.result_text().complete(&result.noted(), None);
+                let result = self.result_text.complete(&result.noted(), None);
                 self.finish(key, Ok(result), out);
             }
             Era::Handshake => match in_their_words(wanted, revision) {

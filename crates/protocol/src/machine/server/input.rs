@@ -1,10 +1,11 @@
 //! What goes into a server machine and what comes out of it.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use crate::jsonrpc::{ErrorObject, Frame, Malformed, Message, MethodName, Notification, Response};
 use crate::machine::server::asking::{AskError, AskKey};
+use crate::machine::server::modern::ResultText;
 use crate::machine::serving::ServeKey;
 use crate::machine::{Lane, Wire};
 use crate::method::Method;
@@ -37,12 +38,26 @@ pub struct ServerConfig {
     pub max_calls: usize,
     /// Resources that one client of the handshake era may subscribe to.
     pub max_subscriptions: usize,
+    /// Streams of changes that one connection may hold open in the stateless era.
+    pub max_streams: usize,
     /// How often a handler may ask a client of the handshake era for input in one call.
     pub max_rounds: u32,
     /// How long a handler may take, if there is a limit.
     pub handler_timeout: Option<Duration>,
     /// How long the client may take to answer a question.
     pub ask_timeout: Duration,
+    pub(super) result_text: ResultTextOnce,
+}
+
+/// What every result of the stateless era carries, written when it is first needed and shared
+/// by the machines of one configuration. A copy may be changed, so it begins without.
+#[derive(Debug, Default)]
+pub(super) struct ResultTextOnce(OnceLock<Arc<ResultText>>);
+
+impl Clone for ResultTextOnce {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
 }
 
 impl ServerConfig {
@@ -59,10 +74,21 @@ impl ServerConfig {
             default_scope: CacheScope::Private,
             max_calls: 256,
             max_subscriptions: 1_000,
+            max_streams: 16,
             max_rounds: 10,
             handler_timeout: None,
             ask_timeout: Duration::from_secs(600),
+            result_text: ResultTextOnce::default(),
         }
+    }
+
+    /// What every result of the stateless era carries.
+    pub(super) fn result_text(&self) -> Arc<ResultText> {
+        let made = self
+            .result_text
+            .0
+            .get_or_init(|| Arc::new(ResultText::new(self)));
+        Arc::clone(made)
     }
 
     pub(super) fn serves(&self, era: Era) -> bool {
@@ -196,7 +222,9 @@ pub enum Output {
         /// The answers.
         responses: Vec<Response>,
     },
-    /// Nothing is to be answered on this stream. Over HTTP that is a status 202.
+    /// Nothing more is to be answered on this stream: what came wants no answer, or the
+    /// client has cancelled it. Over HTTP that is a status 202, or the end of the stream if
+    /// it has begun.
     Accepted {
         /// The stream.
         lane: Lane,

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::envelope::{MemberText, with_members};
-use crate::jsonrpc::{ErrorObject, Notification, Request, RequestId};
+use crate::jsonrpc::{ErrorCode, ErrorObject, Notification, Request, RequestId};
 use crate::machine::Lane;
 use crate::machine::server::input::{Caller, Change, Output};
 use crate::machine::server::{InFlight, ServeKey, ServerMachine, ServerState, Work, modern};
@@ -47,6 +47,12 @@ impl ServerMachine {
         if !wanted.tasks().is_empty()
             && let Err(error) = modern::check_tasks_declared(&caller)
         {
+            return self.reply(lane, None, request.id, Err(error), out);
+        }
+        let open = self.serving.iter().into_iter();
+        let open = open.filter(|(_, _, f)| matches!(f.work, Work::Listening(_)));
+        if open.count() >= self.config.max_streams {
+            let error = ErrorObject::new(ErrorCode::BUSY, "too many streams of changes are open");
             return self.reply(lane, None, request.id, Err(error), out);
         }
         let granted = wanted.within(&self.config.capabilities);
@@ -159,7 +165,7 @@ impl ServerMachine {
         let mut meta = MemberText::default();
         meta.push_value(key::SUBSCRIPTION_ID, &id);
         let result = with_members(None, &MemberText::default(), &meta);
-        let result = self.result_text().complete(&result.noted(), None);
+        let result = self.result_text.complete(&result.noted(), None);
         self.reply(in_flight.lane, in_flight.batch, id, Ok(result), out);
         if let Work::Listening(filter) = in_flight.work {
             out.push(Output::ListeningEnded {

@@ -18,7 +18,7 @@ mod listening;
 mod modern;
 mod telling;
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -49,8 +49,8 @@ use legacy::Session;
 #[derive(Debug)]
 pub struct ServerMachine {
     config: Arc<ServerConfig>,
-    /// What every result of the stateless era carries, written when it is first needed.
-    result_text: OnceLock<Box<modern::ResultText>>,
+    /// What every result of the stateless era carries, written once for a configuration.
+    result_text: Arc<modern::ResultText>,
     /// The caller of the last stateless request: the next one is nearly always the same.
     last_caller: Option<modern::KnownCaller>,
     session: Session,
@@ -108,7 +108,7 @@ impl ServerMachine {
     pub fn new(config: impl Into<Arc<ServerConfig>>) -> Self {
         let config = config.into();
         Self {
-            result_text: OnceLock::new(),
+            result_text: config.result_text(),
             last_caller: None,
             session: Session::default(),
             serving: Serving::new(),
@@ -150,6 +150,11 @@ impl ServerMachine {
     /// How many requests have no answer yet.
     pub fn open_calls(&self) -> usize {
         self.serving.len()
+    }
+
+    /// Is this call still waited for? A handler of one that is not may stop.
+    pub fn is_open(&self, key: ServeKey) -> bool {
+        !self.over && self.serving.get(key).is_some()
     }
 
     /// How many questions to the client have no answer yet.
@@ -395,8 +400,16 @@ impl ServerMachine {
             .and_then(|params| params.member("requestId"))
             .and_then(|text| serde_json::from_slice::<RequestId>(text).ok());
         // Unknown ids are no fault: cancel and answer may cross.
-        if let Some(key) = id.and_then(|id| self.serving.find(&id)) {
-            self.stop(key, out);
+        let Some(key) = id.and_then(|id| self.serving.find(&id)) else {
+            return;
+        };
+        let lane = self.serving.get(key).map(|f| (f.lane, f.batch));
+        self.stop(key, out);
+        // Its POST waits for nothing any more. A batch has its own last word.
+        if self.config.wire == Wire::Http
+            && let Some((lane, None)) = lane
+        {
+            out.push(Output::Accepted { lane });
         }
     }
 

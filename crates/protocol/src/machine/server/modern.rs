@@ -169,12 +169,6 @@ impl ServerMachine {
         Ok(())
     }
 
-    /// What every result of this era carries.
-    pub(super) fn result_text(&self) -> &ResultText {
-        self.result_text
-            .get_or_init(|| Box::new(ResultText::new(&self.config)))
-    }
-
     fn discover(&self) -> Result<Payload, ErrorObject> {
         let config = &self.config;
         let versions = config
@@ -189,7 +183,7 @@ impl ServerMachine {
         let payload =
             Payload::encode(&result).map_err(|error| ErrorObject::internal(error.to_string()))?;
         let method = Some(Method::ServerDiscover);
-        Ok(self.result_text().complete(&payload.noted(), method))
+        Ok(self.result_text.complete(&payload.noted(), method))
     }
 }
 

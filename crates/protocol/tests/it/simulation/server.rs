@@ -667,10 +667,12 @@ impl Model<'_> {
                 if lane.0 == self.step.lane {
                     self.step.accepted += 1;
                 } else {
-                    // The last request of a batch was cancelled: nothing is to be answered.
+                    // A request, or the last one of a batch, was cancelled: nothing is to be
+                    // answered.
                     let is_done = |batch: &Batch| batch.lane == lane.0 && batch.want.is_empty();
+                    let is_stopped = self.calls.iter().all(|call| call.lane != lane.0);
                     assert!(
-                        self.batches.iter().any(is_done),
+                        self.batches.iter().any(is_done) || is_stopped,
                         "accepted on another stream"
                     );
                 }

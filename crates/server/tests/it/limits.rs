@@ -1,0 +1,240 @@
+//! How much is taken on: calls, sizes, time, and clients that read slowly.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use serde_json::json;
+use switchboard_server::protocol::types::LoggingLevel;
+use switchboard_server::{Context, Limits, NoArguments, Server, tool};
+
+use crate::fixture::{Witness, server};
+use crate::http_client::Served;
+use crate::peer::{HttpPeer, Peer, StatelessPeer, WIRES};
+use crate::pipe_client::{PipeClient, request};
+
+#[tokio::test]
+async fn calls_beyond_the_limit_are_refused_as_busy() {
+    let witness = Witness::new();
+    let mut limits = Limits::default();
+    limits.calls = 2;
+    let site = server(&witness).limits(limits).site().unwrap();
+    let mut client = PipeClient::open(&site, "2025-11-25", json!({})).await;
+    let waiting = [
+        client.begin("tools/call", json!({"name": "wait"})).await,
+        client.begin("tools/call", json!({"name": "wait"})).await,
+    ];
+    let refused = client.tool("add", json!({"a": 1, "b": 1})).await;
+    assert_eq!(refused["error"]["code"], -31001, "{refused}");
+    witness.let_go(2);
+    for id in waiting {
+        assert!(client.answer(id).await["result"].is_object());
+    }
+    assert!(client.tool("add", json!({"a": 1, "b": 1})).await["result"].is_object());
+}
+
+#[tokio::test]
+async fn messages_too_large_or_too_deep_are_refused_and_the_server_lives_on() {
+    let mut limits = Limits::default();
+    limits.message.bytes = 10_000;
+    limits.message.depth = 10;
+    limits.body = 10_000;
+    let site = server(&Witness::new()).limits(limits).site().unwrap();
+    let large = request(
+        77,
+        "tools/call",
+        json!({"name": "echo", "arguments": {"text": "x".repeat(20_000)}}),
+    );
+    let deep = format!(
+        r#"{{"jsonrpc":"2.0","id":77,"method":"tools/call","params":{}1{}}}"#,
+        r#"{"a":"#.repeat(20),
+        "}".repeat(20)
+    );
+    for wire in WIRES {
+        let mut peer = Peer::open(wire, &site, "2025-11-25", json!({})).await;
+        for text in [large.to_string(), deep.clone()] {
+            let messages = peer.send(&text).await;
+            assert_eq!(messages.len(), 1, "{wire:?}: {messages:?}");
+            assert!(messages[0]["error"]["code"].is_i64(), "{messages:?}");
+        }
+        assert!(peer.tool("add", json!({"a": 1, "b": 1})).await["result"].is_object());
+    }
+    let peer = HttpPeer::open(&site, "2025-11-25", json!({})).await;
+    assert_eq!(peer.post(&large.to_string()).await.status, 413);
+}
+
+#[tokio::test]
+async fn a_handler_that_takes_too_long_is_stopped_and_its_caller_is_told() {
+    let witness = Witness::new();
+    let mut limits = Limits::default();
+    limits.handler = Some(Duration::from_millis(50));
+    let site = server(&witness).limits(limits).site().unwrap();
+    for (place, wire) in WIRES.into_iter().enumerate() {
+        let mut peer = Peer::open(wire, &site, "2025-11-25", json!({})).await;
+        let answer = peer.tool("wait", json!({})).await;
+        assert_eq!(answer["error"]["code"], -32603, "{wire:?}: {answer}");
+        witness.dropped(place + 1).await;
+    }
+    let mut peer = StatelessPeer::connect(&site).await;
+    let answer = peer.tool("wait", json!({})).await;
+    assert_eq!(answer["error"]["code"], -32603, "{answer}");
+    witness.dropped(3).await;
+}
+
+#[tokio::test]
+async fn a_client_that_does_not_answer_in_time_is_given_up() {
+    let mut limits = Limits::default();
+    limits.answer = Duration::from_millis(50);
+    // A person's time is not the handler's.
+    limits.handler = Some(Duration::from_millis(20));
+    let site = Server::new("asking", "1.0.0")
+        .limits(limits)
+        .tool(tool("ask", |_: NoArguments, context: Context| async move {
+            context.roots("roots").await.map(|roots| roots.len() as u64)
+        }))
+        .site()
+        .unwrap();
+    for wire in WIRES {
+        let mut peer = Peer::open(wire, &site, "2025-11-25", json!({"roots": {}})).await;
+        let answer = peer.tool("ask", json!({})).await;
+        assert_eq!(answer["result"]["isError"], true, "{wire:?}: {answer}");
+        let text = answer["result"]["content"][0]["text"].as_str().unwrap();
+        assert!(text.contains("in time"), "{text}");
+    }
+}
+
+/// A tool that logs without end, and counts.
+fn chatting() -> (Server, Arc<AtomicUsize>) {
+    let said = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&said);
+    let chat = tool("chat", move |_: NoArguments, context: Context| {
+        let count = Arc::clone(&count);
+        async move {
+            let text = "x".repeat(10_000);
+            loop {
+                context.log(LoggingLevel::Error, &text).await;
+                count.fetch_add(1, Ordering::SeqCst);
+            }
+            #[expect(unreachable_code, reason = "it says what the tool would give")]
+            "never"
+        }
+    });
+    (Server::new("chatting", "1.0.0").tool(chat), said)
+}
+
+/// Waits until a counter stands still.
+async fn stands_still(counter: &AtomicUsize) -> usize {
+    let mut before = usize::MAX;
+    loop {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        let now = counter.load(Ordering::SeqCst);
+        if now == before && now > 0 {
+            return now;
+        }
+        before = now;
+    }
+}
+
+#[tokio::test]
+async fn a_handler_waits_for_a_client_that_reads_slowly() {
+    let (server, said) = chatting();
+    let site = server.site().unwrap();
+    let mut client = PipeClient::open(&site, "2025-11-25", json!({})).await;
+    let id = client.begin("tools/call", json!({"name": "chat"})).await;
+    let most = stands_still(&said).await;
+    // 1 MiB is queued at most, and 64 messages wait to be.
+    assert!(most < 64 + 64 + 110, "{most}");
+    for _ in 0..most {
+        client.hear("notifications/message").await;
+    }
+    assert!(stands_still(&said).await > most);
+    client
+        .tell("notifications/cancelled", json!({"requestId": id}))
+        .await;
+    client.settle().await;
+
+    let mut peer = HttpPeer::open(&site, "2025-11-25", json!({})).await;
+    said.store(0, Ordering::SeqCst);
+    let mut stream = peer.begin("tools/call", json!({"name": "chat"})).await;
+    let most = stands_still(&said).await;
+    // 1 MiB is queued at most; the rest is in the sockets.
+    assert!(most < 1_500, "{most}");
+    for _ in 0..most {
+        stream.message().await.unwrap();
+    }
+    assert!(stands_still(&said).await > most);
+    peer.delete().await;
+}
+
+#[tokio::test]
+async fn no_more_calls_are_taken_in_while_the_client_does_not_read() {
+    let witness = Witness::new();
+    let site = server(&witness).site().unwrap();
+    let mut client = PipeClient::open(&site, "2025-11-25", json!({})).await;
+    let mut line = request(5, "tools/call", json!({"name": "large"})).to_string();
+    line.push('\n');
+    let line = line.repeat(1_000);
+    let mut sent = 0;
+    // Far more than fits: at some point the server stops reading.
+    while sent < 200 {
+        let write = client.send_bytes(line.as_bytes());
+        if tokio::time::timeout(Duration::from_millis(300), write)
+            .await
+            .is_err()
+        {
+            break;
+        }
+        sent += 1;
+    }
+    assert!(sent < 200, "everything was taken in");
+    for _ in 0..100 {
+        assert_eq!(client.next().await["id"], 5);
+    }
+}
+
+#[tokio::test]
+async fn a_client_far_behind_with_changes_is_cut_off_and_can_come_back() {
+    let server = server(&Witness::new());
+    let handle = server.handle();
+    let site = server.site().unwrap();
+    let peer = HttpPeer::open(&site, "2025-11-25", json!({})).await;
+    let mut stream = peer.listen(None).await;
+    let primed = stream.event().await.unwrap();
+    for step in 0..200_000 {
+        handle.enable_tool("echo", step % 2 == 1);
+        if step % 1_000 == 0 {
+            tokio::task::yield_now().await;
+        }
+    }
+    let mut last = primed.id;
+    let mut count = 0;
+    while let Some(event) = stream.event().await {
+        last = event.id.or(last);
+        count += 1;
+    }
+    assert!(count < 200_000, "{count}");
+    // What it missed is more than is kept, and it is told so: it lists again and listens anew.
+    assert_eq!(peer.listen(last.as_deref()).await.status, 400);
+    let mut anew = peer.listen(None).await;
+    assert!(anew.message().await.is_some());
+}
+
+#[tokio::test]
+async fn connections_that_send_nothing_are_given_up() {
+    let site = server(&Witness::new()).site().unwrap();
+    let mut settings = site.http_settings();
+    settings.header_timeout = Duration::from_millis(50);
+    let served = Served::with(&site, settings).await;
+    let mut silent = tokio::net::TcpStream::connect(served.address)
+        .await
+        .unwrap();
+    let mut nothing = Vec::new();
+    let read = tokio::io::AsyncReadExt::read_to_end(&mut silent, &mut nothing);
+    assert_eq!(
+        tokio::time::timeout(Duration::from_secs(10), read)
+            .await
+            .unwrap()
+            .unwrap(),
+        0
+    );
+}
