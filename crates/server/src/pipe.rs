@@ -165,6 +165,10 @@ where
     fn take_said(&mut self, task: &TaskContext<'_>) {
         let mut said = std::mem::take(&mut self.said);
         self.link.take(&mut said, task.waker());
+        if said.is_empty() {
+            self.said = said;
+            return;
+        }
         let now = Instant::now();
         for said in said.drain(..) {
             match said {

@@ -16,6 +16,7 @@ use switchboard_transport::http::{Body, Endpoint, HttpSettings, serve};
 use switchboard_transport::stdio;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, ToSocketAddrs};
+use tokio::task::JoinSet;
 
 use crate::audience::Audience;
 use crate::core;
@@ -69,7 +70,13 @@ impl Site {
     pub async fn serve_stdio(&self) -> io::Result<()> {
         expect_large_blocks();
         let (read, write) = (stdio::stdin()?, stdio::stdout()?);
-        self.serve_until(read, write, shutdown_signal()).await
+        // Signals are looked at when one comes, not with every message.
+        let mut told = JoinSet::new();
+        told.spawn(shutdown_signal());
+        let shutdown = async {
+            told.join_next().await;
+        };
+        self.serve_until(read, write, shutdown).await
     }
 
     /// Serves one client on a pair of streams, such as those of a socket, until it is gone.
