@@ -6,22 +6,32 @@
 import { readFileSync } from "node:fs";
 
 import { plausible } from "./client.mjs";
-import { expect, withDeadline } from "./report.mjs";
+import { check, expect, withDeadline } from "./report.mjs";
 
 const EXAMPLES = JSON.parse(readFileSync(new URL("./examples.json", import.meta.url), "utf8"));
 
-/** `--example NAME --revisions A,B (URL | command [argument …])`, or nothing of it but the command. */
+/** `--examples {"NAME": SERVER, …} --revisions A,B`, or nothing of it but a command. */
 export function readArguments(words) {
-  if (words[0] !== "--example") return { command: words };
-  const [, example, , revisions, ...target] = words;
-  const url = target[0].startsWith("http://") ? new URL(target[0]) : undefined;
-  return { example, revisions: revisions.split(","), command: target, url, transport: url ? "http" : "stdio" };
+  if (words[0] !== "--examples") return { command: words };
+  const [, examples, , revisions] = words;
+  return { examples: JSON.parse(examples), revisions: revisions.split(",") };
+}
+
+/** Meets every example in every revision. A server is a command and its arguments, or an address. */
+export async function meet(client, { examples, revisions }, visit) {
+  for (const [example, server] of Object.entries(examples)) {
+    const url = server[0].startsWith("http://") ? new URL(server[0]) : undefined;
+    for (const revision of revisions) {
+      const name = `${client}, ${revision}, ${url ? "http" : "stdio"}, ${example}`;
+      await check(name, () => visit({ example, revision, url, command: server }), VISIT_DEADLINE_MS);
+    }
+  }
 }
 
 /** The application around a client: it answers what a server asks and counts what it is told. */
 export class Host {
   asked = { elicitation: 0, sampling: 0, roots: 0 };
-  told = { log: 0, tools: 0 };
+  told = { log: 0, tools: 0, updated: 0 };
 
   static capabilities = { elicitation: {}, sampling: {}, roots: { listChanged: true } };
 
@@ -125,14 +135,17 @@ class Visit {
     contains(contents[0].text ?? "", step.contains ?? "");
   }
 
-  async subscribe({ uri }) {
+  async subscribe(step) {
+    const { uri } = step;
     if (this.handshake) {
       await this.client.subscribeResource({ uri });
+      await this.hears("updated", step);
       await this.client.unsubscribeResource({ uri });
       return;
     }
     const subscription = await this.client.listen({ resourceSubscriptions: [uri] });
     expect(subscription.honoredFilter.resourceSubscriptions, [uri], "agreed to");
+    await this.hears("updated", step);
     await subscription.close();
   }
 
@@ -152,10 +165,14 @@ class Visit {
 
   async changed(step) {
     const subscription = this.handshake ? undefined : await this.client.listen({ toolsListChanged: true });
-    const before = this.host.told.tools;
-    await this.send(step);
-    await until(() => this.host.told.tools > before, "word of the changed tools");
+    await this.hears("tools", step);
     await subscription?.close();
+  }
+
+  async hears(what, step) {
+    const before = this.host.told[what];
+    await this.send(step);
+    await until(() => this.host.told[what] > before, "word of the change");
   }
 
   // The 1.x line takes a result schema between the parameters and the options.
@@ -189,5 +206,6 @@ async function until(condition, what) {
 
 const STATELESS = "2026-07-28";
 const STEP_DEADLINE_MS = 20_000;
+const VISIT_DEADLINE_MS = 120_000;
 const POLL_MS = 10;
 const PATIENCE_MS = 10_000;

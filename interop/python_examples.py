@@ -1,8 +1,9 @@
 """The Python SDK as a client of our example servers; runs with the 1.x and the 2.x line.
 
-    python python_examples.py --example <name> --revisions <revision,…> (<url> | <command> [argument …])
+    python python_examples.py --examples <JSON> --revisions <revision,…>
 
-Takes the steps of examples.json and prints one line per revision, as report.mjs describes.
+Takes the steps of examples.json and prints one line per example and revision, as report.mjs
+describes. The JSON names a server for each example: a command and its arguments, or an address.
 Among the revisions, `auto` leaves it to the client to find the newest.
 """
 
@@ -29,16 +30,17 @@ PATIENCE_SECONDS = 10
 POLL_SECONDS = 0.01
 
 
-async def main(_option: str, example: str, _other: str, revisions: str, *target: str) -> None:
-    steps = json.loads(Path(__file__).with_name("examples.json").read_text("utf-8"))[example]
-    transport = "http" if target[0].startswith("http://") else "stdio"
-    for wanted in revisions.split(","):
-        failure = None
-        try:
-            await visit(steps, wanted, target)
-        except (Exception, BaseExceptionGroup) as error:
-            failure = error
-        report(f"{NAME}, {wanted}, {transport}, {example}", failure)
+async def main(_option: str, examples: str, _other: str, revisions: str) -> None:
+    steps = json.loads(Path(__file__).with_name("examples.json").read_text("utf-8"))
+    for example, target in json.loads(examples).items():
+        transport = "http" if target[0].startswith("http://") else "stdio"
+        for wanted in revisions.split(","):
+            failure = None
+            try:
+                await visit(steps[example], wanted, target)
+            except (Exception, BaseExceptionGroup) as error:
+                failure = error
+            report(f"{NAME}, {wanted}, {transport}, {example}", failure)
 
 
 async def visit(steps: list[dict], wanted: str, target) -> None:
@@ -126,6 +128,8 @@ class Host:
         inner = getattr(message, "root", message)
         if isinstance(inner, types.ToolListChangedNotification):
             self.told["tools"] += 1
+        if isinstance(inner, types.ResourceUpdatedNotification):
+            self.told["updated"] += 1
 
 
 class Visit:
@@ -216,10 +220,13 @@ class Visit:
     async def subscribe(self, step) -> None:
         if self.handshake:
             await self.client.subscribe_resource(step["uri"])
+            await self.hears("updated", step)
             await self.client.unsubscribe_resource(step["uri"])
             return
         async with self.client.listen(resource_subscriptions=[step["uri"]]) as subscription:
             expect(list(subscription.honored.resource_subscriptions or ()), [step["uri"]], "agreed to")
+            await self.send(step)
+            await anext(subscription)
 
     async def prompts(self, step) -> None:
         includes([prompt.name for prompt in (await self.client.list_prompts()).prompts], step["has"])
@@ -239,9 +246,12 @@ class Visit:
                 await self.send(step)
                 await anext(subscription)
             return
-        before = self.host.told["tools"]
+        await self.hears("tools", step)
+
+    async def hears(self, what: str, step) -> None:
+        before = self.host.told[what]
         await self.send(step)
-        await until(lambda: self.host.told["tools"] > before, "word of the changed tools")
+        await until(lambda: self.host.told[what] > before, "word of the change")
 
     async def send(self, step, **options):
         given = {name: self.kept if value == "$id" else value for name, value in step["arguments"].items()}

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use rmcp::model::{
     ClientConfig, CreateMessageRequestParams, CreateMessageResult, ElicitRequestParams,
     ElicitResult, ErrorData, ListRootsResult, LoggingMessageNotificationParam,
-    ProgressNotificationParam,
+    ProgressNotificationParam, ResourceUpdatedNotificationParam,
 };
 use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{ClientHandler, RoleClient};
@@ -109,6 +109,14 @@ impl ClientHandler for Host {
 
     async fn on_tool_list_changed(&self, _context: NotificationContext<RoleClient>) {
         self.note("tools");
+    }
+
+    async fn on_resource_updated(
+        &self,
+        _told: ResourceUpdatedNotificationParam,
+        _context: NotificationContext<RoleClient>,
+    ) {
+        self.note("updated");
     }
 
     async fn on_progress(

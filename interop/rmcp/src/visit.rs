@@ -198,6 +198,7 @@ impl<'a> Visit<'a> {
         let uri = &step["uri"];
         if self.is_handshake() {
             value(&self.client.subscribe(read(json!({"uri": uri}))?).await)?;
+            self.hears("updated", step).await?;
             value(&self.client.unsubscribe(read(json!({"uri": uri}))?).await)?;
             return Ok(());
         }
@@ -206,6 +207,9 @@ impl<'a> Visit<'a> {
         let mut listening = listening.map_err(|error| error.to_string())?;
         let agreed = serde_json::to_value(listening.acknowledged()).unwrap_or_default();
         expect(&agreed, &filter, "agreed to")?;
+        value(&self.send(step, None).await)?;
+        let told = listening.next().await.map_err(|error| error.to_string())?;
+        expect(&told.is_some(), &true, "word of the change")?;
         listening.cancel().await.map_err(|error| error.to_string())
     }
 
@@ -232,12 +236,7 @@ impl<'a> Visit<'a> {
 
     async fn changed(&self, step: &Value) -> Result<(), String> {
         if self.is_handshake() {
-            let before = self.host.count("tools");
-            value(&self.send(step, None).await)?;
-            return until("word of the changed tools", || {
-                self.host.count("tools") > before
-            })
-            .await;
+            return self.hears("tools", step).await;
         }
         let listening = self
             .client
@@ -246,8 +245,14 @@ impl<'a> Visit<'a> {
         let mut listening = listening.map_err(|error| error.to_string())?;
         value(&self.send(step, None).await)?;
         let told = listening.next().await.map_err(|error| error.to_string())?;
-        expect(&told.is_some(), &true, "word of the changed tools")?;
+        expect(&told.is_some(), &true, "word of the change")?;
         listening.cancel().await.map_err(|error| error.to_string())
+    }
+
+    async fn hears(&self, what: &str, step: &Value) -> Result<(), String> {
+        let before = self.host.count(what);
+        value(&self.send(step, None).await)?;
+        until("word of the change", || self.host.count(what) > before).await
     }
 
     async fn send(

@@ -25,9 +25,7 @@ pub(super) fn run_script(outcome: &mut Outcome, name: &str, command: &mut Comman
             outcome.failures.push(format!("{name} checked nothing"));
         }
     }
-    outcome.passed += found.passed;
-    outcome.failures.extend(found.failures);
-    outcome.skips.extend(found.skips);
+    outcome.add(found);
 }
 
 fn read_checks(lines: &[String]) -> Outcome {
@@ -70,7 +68,7 @@ pub(super) fn record(outcome: &mut Outcome, name: &str, verdict: Result<(), Stri
     }
 }
 
-/// The slowest script needs a few seconds on a quiet machine.
+/// The slowest script needs half a minute on a quiet machine.
 const SCRIPT_LIMIT: Duration = Duration::from_secs(240);
 
 #[cfg(test)]
