@@ -89,6 +89,20 @@ class Visit {
     if (step.keep) this.kept = JSON.parse(text)[step.keep];
   }
 
+  async large({ tool, argument, size }) {
+    await this.gives({ tool, arguments: { [argument]: "x".repeat(size) } }, argument);
+  }
+
+  async together({ tool, argument, times }) {
+    const texts = Array.from({ length: times }, (_, index) => `call ${index}`);
+    await Promise.all(texts.map((text) => this.gives({ tool, arguments: { [argument]: text } }, argument)));
+  }
+
+  async gives(step, argument) {
+    const text = textOf((await this.send(step)).content);
+    if (text !== step.arguments[argument]) throw new Error(`the text changed: ${text.slice(0, 80)}`);
+  }
+
   // A call that is answered while the slow one runs shows that the slow one is under way.
   async cancel(step) {
     const abort = new AbortController();
@@ -154,13 +168,15 @@ class Visit {
   }
 
   async prompt(step) {
+    const before = this.host.asked[step.asks];
     const { messages } = await this.client.getPrompt({ name: step.name, arguments: step.arguments });
+    if (step.asks) expect(this.host.asked[step.asks] - before, 1, "times asked");
     contains(textOf(messages.map((message) => message.content)), step.contains);
   }
 
-  async complete({ prompt, argument, value }) {
+  async complete({ prompt, argument, value, has }) {
     const params = { ref: { type: "ref/prompt", name: prompt }, argument: { name: argument, value } };
-    expect(Array.isArray((await this.client.complete(params)).completion.values), true, "has values");
+    includes((await this.client.complete(params)).completion.values, has);
   }
 
   async changed(step) {

@@ -156,6 +156,19 @@ class Visit:
         if "keep" in step:
             self.kept = json.loads(text)[step["keep"]]
 
+    async def large(self, step) -> None:
+        await self.gives(step, "x" * step["size"])
+
+    async def together(self, step) -> None:
+        async with anyio.create_task_group() as group:
+            for index in range(step["times"]):
+                group.start_soon(self.gives, step, f"call {index}")
+
+    async def gives(self, step, text: str) -> None:
+        result = await self.client.call_tool(step["tool"], {step["argument"]: text})
+        if text_of(result.content) != text:
+            raise AssertionError(f"the text changed: {text_of(result.content)[:80]}")
+
     async def cancel(self, step) -> None:
         """A call that is answered while the slow one runs shows that the slow one is under way."""
         answered = []
@@ -232,13 +245,16 @@ class Visit:
         includes([prompt.name for prompt in (await self.client.list_prompts()).prompts], step["has"])
 
     async def prompt(self, step) -> None:
+        before = self.host.asked[step.get("asks")]
         result = await self.client.get_prompt(step["name"], step["arguments"])
+        if "asks" in step:
+            expect(self.host.asked[step["asks"]] - before, 1, "times asked")
         contains(text_of([message.content for message in result.messages]), step["contains"])
 
     async def complete(self, step) -> None:
         ref = types.PromptReference(type="ref/prompt", name=step["prompt"])
         result = await self.client.complete(ref, {"name": step["argument"], "value": step["value"]})
-        expect(isinstance(result.completion.values, list), True, "has values")
+        includes(result.completion.values, step["has"])
 
     async def changed(self, step) -> None:
         if not self.handshake:

@@ -144,6 +144,9 @@ fn plausible(schema: &Value) -> Value {
     if let Some(first) = schema["enum"].get(0) {
         return first.clone();
     }
+    if let Some(first) = schema["oneOf"].get(0) {
+        return first["const"].clone();
+    }
     match schema["type"].as_str() {
         Some("boolean") => json!(true),
         Some("number" | "integer") => json!(1),

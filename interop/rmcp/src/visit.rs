@@ -62,6 +62,15 @@ impl<'a> Visit<'a> {
         match step["do"].as_str().unwrap_or_default() {
             "tools" => has(&self.client.list_tools(None).await, "/tools", "name", step),
             "call" => self.call(step).await,
+            "large" => {
+                let size = step["size"].as_u64().unwrap_or(0) as usize;
+                self.gives(step, "x".repeat(size)).await
+            }
+            "together" => {
+                let texts = (0..times(step)).map(|index| format!("call {index}"));
+                let calls = texts.map(|text| self.gives(step, text));
+                futures::future::try_join_all(calls).await.map(drop)
+            }
             "cancel" => self.cancel(step).await,
             "refused" => self.refused(step).await,
             "progress" => self.progress(step).await,
@@ -125,6 +134,17 @@ impl<'a> Visit<'a> {
             self.kept = result[name].clone();
         }
         Ok(())
+    }
+
+    async fn gives(&self, step: &Value, text: String) -> Result<(), String> {
+        let name = step["argument"].as_str().unwrap_or_default();
+        let call = json!({"tool": step["tool"], "arguments": {name: &text}});
+        let result = value(&self.send(&call, None).await)?;
+        let came = text_of(&result["content"]);
+        match came == text {
+            true => Ok(()),
+            false => Err(format!("the text changed: {came:.80}")),
+        }
     }
 
     /// A call that is answered while the slow one runs shows that the slow one is under way.
@@ -215,7 +235,12 @@ impl<'a> Visit<'a> {
 
     async fn prompt(&self, step: &Value) -> Result<(), String> {
         let params = read(json!({"name": step["name"], "arguments": step["arguments"]}))?;
+        let asks = step["asks"].as_str().unwrap_or_default();
+        let before = self.host.count(asks);
         let result = value(&self.client.get_prompt(params).await)?;
+        if !asks.is_empty() {
+            expect(&(self.host.count(asks) - before), &1, "times asked")?;
+        }
         let messages = result["messages"].as_array().into_iter().flatten();
         let content = messages.map(|message| message["content"].clone()).collect();
         contains(&text_of(&Value::Array(content)), step.get("contains"))
@@ -227,11 +252,8 @@ impl<'a> Visit<'a> {
             "argument": {"name": step["argument"], "value": step["value"]},
         }))?;
         let result = value(&self.client.complete(params).await)?;
-        expect(
-            &result["completion"]["values"].is_array(),
-            &true,
-            "has values",
-        )
+        let values = result["completion"]["values"].as_array();
+        includes(&values.into_iter().flatten().collect::<Vec<_>>(), step)
     }
 
     async fn changed(&self, step: &Value) -> Result<(), String> {
@@ -311,6 +333,10 @@ fn has<T: Serialize>(
         .flatten()
         .map(|entry| &entry[member])
         .collect();
+    includes(&names, step)
+}
+
+fn includes(names: &[&Value], step: &Value) -> Result<(), String> {
     let wanted = step["has"].as_array().into_iter().flatten();
     let missing: Vec<&Value> = wanted.filter(|name| !names.contains(name)).collect();
     expect(&missing, &Vec::new(), &format!("missing among {names:?}"))

@@ -8,11 +8,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::thread;
 
 use serde_json::Value;
 
-use crate::interop::script::{answer_of, record, run_script};
+use crate::interop::script::{answer_of, record, run_script, two_at_once};
 use crate::process;
 use crate::report::Outcome;
 use crate::tools;
@@ -24,14 +23,7 @@ pub(super) fn run(workspace: &Workspace) -> Outcome {
         Ok(clients) => clients,
         Err(reason) => return Outcome::failed(reason),
     };
-    let (stdio, http) = thread::scope(|scope| {
-        let stdio = scope.spawn(|| clients.meet_on_stdio());
-        let http = clients.meet_over_http();
-        (stdio.join(), http)
-    });
-    let mut outcome = stdio.unwrap_or_else(|_| Outcome::failed("the clients on stdio: a panic"));
-    outcome.add(http);
-    outcome
+    two_at_once(|| clients.meet_on_stdio(), || clients.meet_over_http())
 }
 
 /// One client, how it is started, and what it speaks.
