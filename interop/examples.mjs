@@ -71,6 +71,8 @@ export async function exercise(example, client, host, { revision, resultSchemaFi
 class Visit {
   constructor(client, host, revision, resultSchemaFirst) {
     Object.assign(this, { client, host, resultSchemaFirst, handshake: revision < STATELESS });
+    // The 2.x line leaves tasks to an extension that we do not use.
+    this.knowsTasks = resultSchemaFirst && revision === "2025-11-25";
   }
 
   async tools({ has }) {
@@ -87,6 +89,18 @@ class Visit {
     if (step.kinds) expect(result.content.map((block) => block.type), step.kinds, "kinds");
     if (step.asks) expect(this.host.asked[step.asks] - before, step.times ?? 1, "times asked");
     if (step.keep) this.kept = JSON.parse(text)[step.keep];
+  }
+
+  // A client that knows no tasks waits for the answer.
+  async task(step) {
+    if (!this.knowsTasks) return this.call(step);
+    const options = { task: { ttl: TASK_MS } };
+    const messages = [];
+    for await (const message of this.client.experimental.tasks.callToolStream(this.params(step), undefined, options)) {
+      messages.push(message);
+    }
+    expect(messages[0].type, "taskCreated", "first message");
+    contains(textOf(messages.at(-1).result?.content ?? []), step.contains);
   }
 
   async large({ tool, argument, size }) {
@@ -192,12 +206,16 @@ class Visit {
   }
 
   // The 1.x line takes a result schema between the parameters and the options.
-  send({ tool, arguments: given }, options, _meta) {
-    const filled = Object.entries(given).map(([name, value]) => [name, value === "$id" ? this.kept : value]);
-    const params = { name: tool, arguments: Object.fromEntries(filled), ...(_meta && { _meta }) };
+  send(step, options, _meta) {
+    const params = { ...this.params(step), ...(_meta && { _meta }) };
     return this.resultSchemaFirst
       ? this.client.callTool(params, undefined, options)
       : this.client.callTool(params, options);
+  }
+
+  params({ tool, arguments: given }) {
+    const filled = Object.entries(given).map(([name, value]) => [name, value === "$id" ? this.kept : value]);
+    return { name: tool, arguments: Object.fromEntries(filled) };
   }
 }
 
@@ -224,4 +242,5 @@ const STATELESS = "2026-07-28";
 const STEP_DEADLINE_MS = 20_000;
 const VISIT_DEADLINE_MS = 120_000;
 const POLL_MS = 10;
+const TASK_MS = 60_000;
 const PATIENCE_MS = 10_000;

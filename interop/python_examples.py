@@ -138,6 +138,8 @@ class Visit:
     def __init__(self, client, host: Host, revision: str) -> None:
         self.client, self.host, self.handshake = client, host, revision < STATELESS
         self.kept = None
+        # The 2.x line knows no tasks.
+        self.knows_tasks = Client is None and revision == "2025-11-25"
 
     async def tools(self, step) -> None:
         includes([tool.name for tool in (await self.client.list_tools()).tools], step["has"])
@@ -155,6 +157,18 @@ class Visit:
             expect(self.host.asked[step["asks"]] - before, step.get("times", 1), "times asked")
         if "keep" in step:
             self.kept = json.loads(text)[step["keep"]]
+
+    async def task(self, step) -> None:
+        """A client that knows no tasks waits for the answer."""
+        if not self.knows_tasks:
+            await self.call(step)
+            return
+        tasks = self.client.experimental
+        created = await tasks.call_tool_as_task(step["tool"], step["arguments"])
+        async for _ in tasks.poll_task(created.task.taskId):
+            pass
+        result = await tasks.get_task_result(created.task.taskId, types.CallToolResult)
+        contains(text_of(result.content), step["contains"])
 
     async def large(self, step) -> None:
         await self.gives(step, "x" * step["size"])

@@ -24,7 +24,12 @@ impl Host {
     pub(crate) fn new(revision: &str) -> Self {
         let config = json!({
             "protocolVersion": revision,
-            "capabilities": {"elicitation": {}, "sampling": {}, "roots": {"listChanged": true}},
+            "capabilities": {
+                "elicitation": {},
+                "sampling": {},
+                "roots": {"listChanged": true},
+                "extensions": {"io.modelcontextprotocol/tasks": {}},
+            },
             "clientInfo": {"name": "interop", "version": "1.0.0"},
         });
         Self {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use rmcp::RoleClient;
-use rmcp::model::{CallToolRequest, CallToolRequestParams, ClientRequest};
+use rmcp::model::{CallToolRequest, CallToolRequestParams, CallToolResponse, ClientRequest};
 use rmcp::service::{PeerRequestOptions, RunningService, ServiceError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -62,6 +62,7 @@ impl<'a> Visit<'a> {
         match step["do"].as_str().unwrap_or_default() {
             "tools" => has(&self.client.list_tools(None).await, "/tools", "name", step),
             "call" => self.call(step).await,
+            "task" => self.task(step).await,
             "large" => {
                 let size = step["size"].as_u64().unwrap_or(0) as usize;
                 self.gives(step, "x".repeat(size)).await
@@ -134,6 +135,26 @@ impl<'a> Visit<'a> {
             self.kept = result[name].clone();
         }
         Ok(())
+    }
+
+    /// rmcp knows the tasks of the extension only, which is of the stateless era.
+    async fn task(&mut self, step: &Value) -> Result<(), String> {
+        if self.is_handshake() {
+            return self.call(step).await;
+        }
+        let answer = self.client.call_tool_once(self.params(step, None)?).await;
+        let Ok(CallToolResponse::Task(created)) = answer else {
+            return Err(format!("no task: {answer:?}"));
+        };
+        let id = created.task.task_id;
+        loop {
+            let params = read(json!({"taskId": id}))?;
+            let task = value(&self.client.get_task(params).await)?;
+            if task["status"] != "working" {
+                return contains(&text_of(&task["result"]["content"]), step.get("contains"));
+            }
+            sleep(POLL).await;
+        }
     }
 
     async fn gives(&self, step: &Value, text: String) -> Result<(), String> {
