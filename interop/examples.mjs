@@ -6,22 +6,32 @@
 import { readFileSync } from "node:fs";
 
 import { plausible } from "./client.mjs";
-import { expect, withDeadline } from "./report.mjs";
+import { check, expect, withDeadline } from "./report.mjs";
 
 const EXAMPLES = JSON.parse(readFileSync(new URL("./examples.json", import.meta.url), "utf8"));
 
-/** `--example NAME --revisions A,B (URL | command [argument …])`, or nothing of it but the command. */
+/** `--examples {"NAME": SERVER, …} --revisions A,B`, or nothing of it but a command. */
 export function readArguments(words) {
-  if (words[0] !== "--example") return { command: words };
-  const [, example, , revisions, ...target] = words;
-  const url = target[0].startsWith("http://") ? new URL(target[0]) : undefined;
-  return { example, revisions: revisions.split(","), command: target, url, transport: url ? "http" : "stdio" };
+  if (words[0] !== "--examples") return { command: words };
+  const [, examples, , revisions] = words;
+  return { examples: JSON.parse(examples), revisions: revisions.split(",") };
+}
+
+/** Meets every example in every revision. A server is a command and its arguments, or an address. */
+export async function meet(client, { examples, revisions }, visit) {
+  for (const [example, server] of Object.entries(examples)) {
+    const url = server[0].startsWith("http://") ? new URL(server[0]) : undefined;
+    for (const revision of revisions) {
+      const name = `${client}, ${revision}, ${url ? "http" : "stdio"}, ${example}`;
+      await check(name, () => visit({ example, revision, url, command: server }), VISIT_DEADLINE_MS);
+    }
+  }
 }
 
 /** The application around a client: it answers what a server asks and counts what it is told. */
 export class Host {
   asked = { elicitation: 0, sampling: 0, roots: 0 };
-  told = { log: 0, tools: 0 };
+  told = { log: 0, tools: 0, updated: 0 };
 
   static capabilities = { elicitation: {}, sampling: {}, roots: { listChanged: true } };
 
@@ -61,6 +71,8 @@ export async function exercise(example, client, host, { revision, resultSchemaFi
 class Visit {
   constructor(client, host, revision, resultSchemaFirst) {
     Object.assign(this, { client, host, resultSchemaFirst, handshake: revision < STATELESS });
+    // The 2.x line leaves tasks to an extension that we do not use.
+    this.knowsTasks = resultSchemaFirst && revision === "2025-11-25";
   }
 
   async tools({ has }) {
@@ -77,6 +89,32 @@ class Visit {
     if (step.kinds) expect(result.content.map((block) => block.type), step.kinds, "kinds");
     if (step.asks) expect(this.host.asked[step.asks] - before, step.times ?? 1, "times asked");
     if (step.keep) this.kept = JSON.parse(text)[step.keep];
+  }
+
+  // A client that knows no tasks waits for the answer.
+  async task(step) {
+    if (!this.knowsTasks) return this.call(step);
+    const options = { task: { ttl: TASK_MS } };
+    const messages = [];
+    for await (const message of this.client.experimental.tasks.callToolStream(this.params(step), undefined, options)) {
+      messages.push(message);
+    }
+    expect(messages[0].type, "taskCreated", "first message");
+    contains(textOf(messages.at(-1).result?.content ?? []), step.contains);
+  }
+
+  async large({ tool, argument, size }) {
+    await this.gives({ tool, arguments: { [argument]: "x".repeat(size) } }, argument);
+  }
+
+  async together({ tool, argument, times }) {
+    const texts = Array.from({ length: times }, (_, index) => `call ${index}`);
+    await Promise.all(texts.map((text) => this.gives({ tool, arguments: { [argument]: text } }, argument)));
+  }
+
+  async gives(step, argument) {
+    const text = textOf((await this.send(step)).content);
+    if (text !== step.arguments[argument]) throw new Error(`the text changed: ${text.slice(0, 80)}`);
   }
 
   // A call that is answered while the slow one runs shows that the slow one is under way.
@@ -125,14 +163,17 @@ class Visit {
     contains(contents[0].text ?? "", step.contains ?? "");
   }
 
-  async subscribe({ uri }) {
+  async subscribe(step) {
+    const { uri } = step;
     if (this.handshake) {
       await this.client.subscribeResource({ uri });
+      await this.hears("updated", step);
       await this.client.unsubscribeResource({ uri });
       return;
     }
     const subscription = await this.client.listen({ resourceSubscriptions: [uri] });
     expect(subscription.honoredFilter.resourceSubscriptions, [uri], "agreed to");
+    await this.hears("updated", step);
     await subscription.close();
   }
 
@@ -141,30 +182,40 @@ class Visit {
   }
 
   async prompt(step) {
+    const before = this.host.asked[step.asks];
     const { messages } = await this.client.getPrompt({ name: step.name, arguments: step.arguments });
+    if (step.asks) expect(this.host.asked[step.asks] - before, 1, "times asked");
     contains(textOf(messages.map((message) => message.content)), step.contains);
   }
 
-  async complete({ prompt, argument, value }) {
+  async complete({ prompt, argument, value, has }) {
     const params = { ref: { type: "ref/prompt", name: prompt }, argument: { name: argument, value } };
-    expect(Array.isArray((await this.client.complete(params)).completion.values), true, "has values");
+    includes((await this.client.complete(params)).completion.values, has);
   }
 
   async changed(step) {
     const subscription = this.handshake ? undefined : await this.client.listen({ toolsListChanged: true });
-    const before = this.host.told.tools;
-    await this.send(step);
-    await until(() => this.host.told.tools > before, "word of the changed tools");
+    await this.hears("tools", step);
     await subscription?.close();
   }
 
+  async hears(what, step) {
+    const before = this.host.told[what];
+    await this.send(step);
+    await until(() => this.host.told[what] > before, "word of the change");
+  }
+
   // The 1.x line takes a result schema between the parameters and the options.
-  send({ tool, arguments: given }, options, _meta) {
-    const filled = Object.entries(given).map(([name, value]) => [name, value === "$id" ? this.kept : value]);
-    const params = { name: tool, arguments: Object.fromEntries(filled), ...(_meta && { _meta }) };
+  send(step, options, _meta) {
+    const params = { ...this.params(step), ...(_meta && { _meta }) };
     return this.resultSchemaFirst
       ? this.client.callTool(params, undefined, options)
       : this.client.callTool(params, options);
+  }
+
+  params({ tool, arguments: given }) {
+    const filled = Object.entries(given).map(([name, value]) => [name, value === "$id" ? this.kept : value]);
+    return { name: tool, arguments: Object.fromEntries(filled) };
   }
 }
 
@@ -189,5 +240,7 @@ async function until(condition, what) {
 
 const STATELESS = "2026-07-28";
 const STEP_DEADLINE_MS = 20_000;
+const VISIT_DEADLINE_MS = 120_000;
 const POLL_MS = 10;
+const TASK_MS = 60_000;
 const PATIENCE_MS = 10_000;

@@ -121,6 +121,8 @@ def plausible(field: dict):
         return field["default"]
     if "enum" in field:
         return field["enum"][0]
+    if "oneOf" in field:
+        return field["oneOf"][0]["const"]
     return {"boolean": True, "number": 1, "integer": 1, "array": []}.get(field.get("type"), "Ada")
 
 

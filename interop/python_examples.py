@@ -1,8 +1,9 @@
 """The Python SDK as a client of our example servers; runs with the 1.x and the 2.x line.
 
-    python python_examples.py --example <name> --revisions <revision,…> (<url> | <command> [argument …])
+    python python_examples.py --examples <JSON> --revisions <revision,…>
 
-Takes the steps of examples.json and prints one line per revision, as report.mjs describes.
+Takes the steps of examples.json and prints one line per example and revision, as report.mjs
+describes. The JSON names a server for each example: a command and its arguments, or an address.
 Among the revisions, `auto` leaves it to the client to find the newest.
 """
 
@@ -29,16 +30,17 @@ PATIENCE_SECONDS = 10
 POLL_SECONDS = 0.01
 
 
-async def main(_option: str, example: str, _other: str, revisions: str, *target: str) -> None:
-    steps = json.loads(Path(__file__).with_name("examples.json").read_text("utf-8"))[example]
-    transport = "http" if target[0].startswith("http://") else "stdio"
-    for wanted in revisions.split(","):
-        failure = None
-        try:
-            await visit(steps, wanted, target)
-        except (Exception, BaseExceptionGroup) as error:
-            failure = error
-        report(f"{NAME}, {wanted}, {transport}, {example}", failure)
+async def main(_option: str, examples: str, _other: str, revisions: str) -> None:
+    steps = json.loads(Path(__file__).with_name("examples.json").read_text("utf-8"))
+    for example, target in json.loads(examples).items():
+        transport = "http" if target[0].startswith("http://") else "stdio"
+        for wanted in revisions.split(","):
+            failure = None
+            try:
+                await visit(steps[example], wanted, target)
+            except (Exception, BaseExceptionGroup) as error:
+                failure = error
+            report(f"{NAME}, {wanted}, {transport}, {example}", failure)
 
 
 async def visit(steps: list[dict], wanted: str, target) -> None:
@@ -126,6 +128,8 @@ class Host:
         inner = getattr(message, "root", message)
         if isinstance(inner, types.ToolListChangedNotification):
             self.told["tools"] += 1
+        if isinstance(inner, types.ResourceUpdatedNotification):
+            self.told["updated"] += 1
 
 
 class Visit:
@@ -134,6 +138,8 @@ class Visit:
     def __init__(self, client, host: Host, revision: str) -> None:
         self.client, self.host, self.handshake = client, host, revision < STATELESS
         self.kept = None
+        # The 2.x line knows no tasks.
+        self.knows_tasks = Client is None and revision == "2025-11-25"
 
     async def tools(self, step) -> None:
         includes([tool.name for tool in (await self.client.list_tools()).tools], step["has"])
@@ -151,6 +157,31 @@ class Visit:
             expect(self.host.asked[step["asks"]] - before, step.get("times", 1), "times asked")
         if "keep" in step:
             self.kept = json.loads(text)[step["keep"]]
+
+    async def task(self, step) -> None:
+        """A client that knows no tasks waits for the answer."""
+        if not self.knows_tasks:
+            await self.call(step)
+            return
+        tasks = self.client.experimental
+        created = await tasks.call_tool_as_task(step["tool"], step["arguments"])
+        async for _ in tasks.poll_task(created.task.taskId):
+            pass
+        result = await tasks.get_task_result(created.task.taskId, types.CallToolResult)
+        contains(text_of(result.content), step["contains"])
+
+    async def large(self, step) -> None:
+        await self.gives(step, "x" * step["size"])
+
+    async def together(self, step) -> None:
+        async with anyio.create_task_group() as group:
+            for index in range(step["times"]):
+                group.start_soon(self.gives, step, f"call {index}")
+
+    async def gives(self, step, text: str) -> None:
+        result = await self.client.call_tool(step["tool"], {step["argument"]: text})
+        if text_of(result.content) != text:
+            raise AssertionError(f"the text changed: {text_of(result.content)[:80]}")
 
     async def cancel(self, step) -> None:
         """A call that is answered while the slow one runs shows that the slow one is under way."""
@@ -216,22 +247,28 @@ class Visit:
     async def subscribe(self, step) -> None:
         if self.handshake:
             await self.client.subscribe_resource(step["uri"])
+            await self.hears("updated", step)
             await self.client.unsubscribe_resource(step["uri"])
             return
         async with self.client.listen(resource_subscriptions=[step["uri"]]) as subscription:
             expect(list(subscription.honored.resource_subscriptions or ()), [step["uri"]], "agreed to")
+            await self.send(step)
+            await anext(subscription)
 
     async def prompts(self, step) -> None:
         includes([prompt.name for prompt in (await self.client.list_prompts()).prompts], step["has"])
 
     async def prompt(self, step) -> None:
+        before = self.host.asked[step.get("asks")]
         result = await self.client.get_prompt(step["name"], step["arguments"])
+        if "asks" in step:
+            expect(self.host.asked[step["asks"]] - before, 1, "times asked")
         contains(text_of([message.content for message in result.messages]), step["contains"])
 
     async def complete(self, step) -> None:
         ref = types.PromptReference(type="ref/prompt", name=step["prompt"])
         result = await self.client.complete(ref, {"name": step["argument"], "value": step["value"]})
-        expect(isinstance(result.completion.values, list), True, "has values")
+        includes(result.completion.values, step["has"])
 
     async def changed(self, step) -> None:
         if not self.handshake:
@@ -239,9 +276,12 @@ class Visit:
                 await self.send(step)
                 await anext(subscription)
             return
-        before = self.host.told["tools"]
+        await self.hears("tools", step)
+
+    async def hears(self, what: str, step) -> None:
+        before = self.host.told[what]
         await self.send(step)
-        await until(lambda: self.host.told["tools"] > before, "word of the changed tools")
+        await until(lambda: self.host.told[what] > before, "word of the change")
 
     async def send(self, step, **options):
         given = {name: self.kept if value == "$id" else value for name, value in step["arguments"].items()}

@@ -45,5 +45,3 @@ function oneLine(error) {
 }
 
 const DEADLINE_MS = 20_000;
-/** For a check that is a conversation. */
-export const LONG_DEADLINE_MS = 120_000;

@@ -1,7 +1,7 @@
 // The TypeScript SDK 1.x as a client of our servers: the handshake era.
 //
 //     node typescript_v1.mjs <command> [argument …]
-//     node typescript_v1.mjs --example <name> --revisions <revision,…> (<url> | <command> [argument …])
+//     node typescript_v1.mjs --examples <JSON> --revisions <revision,…>
 
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
@@ -11,26 +11,25 @@ import {
   ElicitRequestSchema,
   ListRootsRequestSchema,
   LoggingMessageNotificationSchema,
+  ResourceUpdatedNotificationSchema,
   ToolListChangedNotificationSchema,
 } from "@modelcontextprotocol/sdk/types.js";
 
 import { User, callsWork } from "./client.mjs";
-import { Host, exercise, readArguments } from "./examples.mjs";
-import { LONG_DEADLINE_MS, check, expect, finish } from "./report.mjs";
+import { Host, exercise, meet, readArguments } from "./examples.mjs";
+import { check, expect, finish } from "./report.mjs";
 
-const { example, revisions, transport, url, command } = readArguments(process.argv.slice(2));
+const given = readArguments(process.argv.slice(2));
 const NAME = "typescript sdk 1.x";
 
-if (example) {
-  for (const revision of revisions) {
-    await check(`${NAME}, ${revision}, ${transport}, ${example}`, () => visit(revision), LONG_DEADLINE_MS);
-  }
+if (given.examples) {
+  await meet(NAME, given, visit);
 } else {
   await talk();
 }
 finish();
 
-async function visit(revision) {
+async function visit({ example, revision, url, command }) {
   const host = new Host();
   const client = new Client({ name: "interop", version: "1.0.0" }, { capabilities: Host.capabilities });
   client.setRequestHandler(ElicitRequestSchema, async (request) => host.elicit(request));
@@ -38,8 +37,9 @@ async function visit(revision) {
   client.setRequestHandler(ListRootsRequestSchema, async () => host.roots());
   client.setNotificationHandler(LoggingMessageNotificationSchema, () => void (host.told.log += 1));
   client.setNotificationHandler(ToolListChangedNotificationSchema, () => void (host.told.tools += 1));
+  client.setNotificationHandler(ResourceUpdatedNotificationSchema, () => void (host.told.updated += 1));
 
-  const transport = url ? new StreamableHTTPClientTransport(url) : stdio();
+  const transport = url ? new StreamableHTTPClientTransport(url) : stdio(command);
   const agreed = offering(transport, revision);
   try {
     await client.connect(transport);
@@ -74,14 +74,13 @@ async function talk() {
   client.setRequestHandler(ElicitRequestSchema, async (request) => user.answer(request));
 
   await check(`${NAME}: initialize`, async () => {
-    await client.connect(stdio());
+    await client.connect(stdio(given.command));
     expect(typeof client.getServerVersion()?.name, "string", "server name");
   });
   await callsWork(NAME, client, user, { handshake: true, resultSchemaFirst: true });
   await check(`${NAME}: close`, () => client.close());
 }
 
-function stdio() {
-  const [program, ...args] = command;
+function stdio([program, ...args]) {
   return new StdioClientTransport({ command: program, args, stderr: "inherit" });
 }

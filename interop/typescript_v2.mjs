@@ -1,7 +1,7 @@
 // The TypeScript SDK 2.x as a client of our servers: both eras.
 //
 //     node typescript_v2.mjs <command> [argument …]
-//     node typescript_v2.mjs --example <name> --revisions <revision,…> (<url> | <command> [argument …])
+//     node typescript_v2.mjs --examples <JSON> --revisions <revision,…>
 //
 // Among the revisions, `auto` leaves it to the client to find the newest.
 
@@ -9,17 +9,15 @@ import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/cli
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 
 import { User, callsWork } from "./client.mjs";
-import { Host, exercise, readArguments } from "./examples.mjs";
-import { LONG_DEADLINE_MS, check, expect, finish } from "./report.mjs";
+import { Host, exercise, meet, readArguments } from "./examples.mjs";
+import { check, expect, finish } from "./report.mjs";
 
-const { example, revisions, transport, url, command } = readArguments(process.argv.slice(2));
+const given = readArguments(process.argv.slice(2));
 const NAME = "typescript sdk 2.x";
 const STATELESS = "2026-07-28";
 
-if (example) {
-  for (const revision of revisions) {
-    await check(`${NAME}, ${revision}, ${transport}, ${example}`, () => visit(revision), LONG_DEADLINE_MS);
-  }
+if (given.examples) {
+  await meet(NAME, given, visit);
 } else {
   await talk(`${NAME}, legacy`, "legacy", "2025-11-25");
   await talk(`${NAME}, auto`, "auto", STATELESS);
@@ -27,7 +25,7 @@ if (example) {
 }
 finish();
 
-async function visit(wanted) {
+async function visit({ example, revision: wanted, url, command }) {
   const host = new Host();
   const client = new Client({ name: "interop", version: "1.0.0" }, { capabilities: Host.capabilities, ...asking(wanted) });
   client.setRequestHandler("elicitation/create", async (request) => host.elicit(request));
@@ -35,8 +33,9 @@ async function visit(wanted) {
   client.setRequestHandler("roots/list", async () => host.roots());
   client.setNotificationHandler("notifications/message", () => void (host.told.log += 1));
   client.setNotificationHandler("notifications/tools/list_changed", () => void (host.told.tools += 1));
+  client.setNotificationHandler("notifications/resources/updated", () => void (host.told.updated += 1));
 
-  const transport = url ? new StreamableHTTPClientTransport(url) : stdio();
+  const transport = url ? new StreamableHTTPClientTransport(url) : stdio(command);
   const revision = wanted === "auto" ? STATELESS : wanted;
   try {
     await client.connect(transport);
@@ -66,14 +65,13 @@ async function talk(label, mode, revision) {
   client.setRequestHandler("elicitation/create", async (request) => user.answer(request));
 
   await check(`${label}: open`, async () => {
-    await client.connect(stdio());
+    await client.connect(stdio(given.command));
     expect(client.getNegotiatedProtocolVersion(), revision, "revision");
   });
   await callsWork(label, client, user, { handshake: mode === "legacy", resultSchemaFirst: false });
   await check(`${label}: close`, () => client.close());
 }
 
-function stdio() {
-  const [program, ...args] = command;
+function stdio([program, ...args]) {
   return new StdioClientTransport({ command: program, args, stderr: "inherit" });
 }

@@ -73,7 +73,11 @@ fn clippy(workspace: &Workspace) -> Outcome {
     for_each_manifest(workspace, |manifest| {
         let mut command = workspace.cargo();
         command.args(["clippy", "--workspace", "--all-targets"]);
-        command.args(["--manifest-path", manifest, "--", "-D", "warnings"]);
+        command.args(["--manifest-path", manifest]);
+        if manifest == tools::RMCP_MANIFEST {
+            command.arg("--target-dir").arg(tools::rmcp_target()?);
+        }
+        command.args(["--", "-D", "warnings"]);
         succeeds(&mut command, "cargo clippy")
     })
 }
@@ -180,9 +184,10 @@ fn fuzz_nightly(workspace: &Workspace) -> Outcome {
     succeeds(&mut command, "cargo build of the fuzz targets").into()
 }
 
-/// The fuzz targets are a workspace of their own, so that nobody else pays for what they need.
+/// The fuzz targets and rmcp's client are workspaces of their own, so that nobody else pays for
+/// what they need.
 fn for_each_manifest(workspace: &Workspace, body: impl Fn(&str) -> Result<(), String>) -> Outcome {
-    let mut manifests = ["Cargo.toml", FUZZ_MANIFEST]
+    let mut manifests = ["Cargo.toml", FUZZ_MANIFEST, tools::RMCP_MANIFEST]
         .into_iter()
         .filter(|name| workspace.root.join(name).is_file());
     manifests.try_for_each(body).into()

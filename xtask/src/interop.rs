@@ -63,9 +63,7 @@ pub(crate) fn run_parts(workspace: &Workspace, parts: &[&Part]) -> Outcome {
             found.passed,
             found.failures.len()
         ));
-        outcome.passed += found.passed;
-        outcome.failures.extend(found.failures);
-        outcome.skips.extend(found.skips);
+        outcome.add(found);
     }
     outcome
 }

@@ -114,20 +114,18 @@ pub(crate) fn conformance(workspace: &Workspace) -> Result<Suite, String> {
 
 /// rmcp's client, built from `interop/rmcp`.
 pub(crate) fn rmcp_client(workspace: &Workspace) -> Result<PathBuf, String> {
-    let folder = cache()?.join("rmcp");
+    let folder = rmcp_target()?;
     let mut command = workspace.cargo();
-    command.args(["build", "--locked", "--manifest-path"]);
-    command.arg(
-        workspace
-            .root
-            .join("interop")
-            .join("rmcp")
-            .join("Cargo.toml"),
-    );
+    command.args(["build", "--locked", "--manifest-path", RMCP_MANIFEST]);
     command.arg("--target-dir").arg(&folder);
     process::run(&mut command, Show::All)?.check("cargo build of rmcp's client")?;
     let program = folder.join("debug").join("switchboard-interop-rmcp");
     Ok(program.with_extension(env::consts::EXE_EXTENSION))
+}
+
+/// Where rmcp's client is built: rmcp and what it needs take a minute, and never change.
+pub(crate) fn rmcp_target() -> Result<PathBuf, String> {
+    Ok(cache()?.join("rmcp"))
 }
 
 /// A folder of the cache with everything that the lock file in `source` names.
@@ -238,6 +236,8 @@ fn copy(from: &Path, to: &Path) -> Result<(), String> {
         .map_err(|error| format!("{} cannot be copied: {error}", from.display()))
 }
 
+/// The workspace of rmcp's client.
+pub(crate) const RMCP_MANIFEST: &str = "interop/rmcp/Cargo.toml";
 /// The Inspector's launcher, in the folder that [`node`] gives.
 pub(crate) const INSPECTOR: &str =
     "node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js";

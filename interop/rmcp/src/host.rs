@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use rmcp::model::{
     ClientConfig, CreateMessageRequestParams, CreateMessageResult, ElicitRequestParams,
     ElicitResult, ErrorData, ListRootsResult, LoggingMessageNotificationParam,
-    ProgressNotificationParam,
+    ProgressNotificationParam, ResourceUpdatedNotificationParam,
 };
 use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{ClientHandler, RoleClient};
@@ -24,7 +24,12 @@ impl Host {
     pub(crate) fn new(revision: &str) -> Self {
         let config = json!({
             "protocolVersion": revision,
-            "capabilities": {"elicitation": {}, "sampling": {}, "roots": {"listChanged": true}},
+            "capabilities": {
+                "elicitation": {},
+                "sampling": {},
+                "roots": {"listChanged": true},
+                "extensions": {"io.modelcontextprotocol/tasks": {}},
+            },
             "clientInfo": {"name": "interop", "version": "1.0.0"},
         });
         Self {
@@ -111,6 +116,14 @@ impl ClientHandler for Host {
         self.note("tools");
     }
 
+    async fn on_resource_updated(
+        &self,
+        _told: ResourceUpdatedNotificationParam,
+        _context: NotificationContext<RoleClient>,
+    ) {
+        self.note("updated");
+    }
+
     async fn on_progress(
         &self,
         told: ProgressNotificationParam,
@@ -135,6 +148,9 @@ fn plausible(schema: &Value) -> Value {
     }
     if let Some(first) = schema["enum"].get(0) {
         return first.clone();
+    }
+    if let Some(first) = schema["oneOf"].get(0) {
+        return first["const"].clone();
     }
     match schema["type"].as_str() {
         Some("boolean") => json!(true),

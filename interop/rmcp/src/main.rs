@@ -1,9 +1,10 @@
 //! rmcp's client at our example servers.
 //!
-//!     switchboard-interop-rmcp --example <name> --revisions <revision,…> (<url> | <command> …)
+//!     switchboard-interop-rmcp --examples <JSON> --revisions <revision,…>
 //!
-//! Takes the steps of `examples.json` and prints one line per revision, as `report.mjs`
-//! describes. Among the revisions, `auto` leaves it to the client to find the newest.
+//! Takes the steps of `examples.json` and prints one line per example and revision, as
+//! `report.mjs` describes. The JSON names a server for each example: a command and its
+//! arguments, or an address. Among the revisions, `auto` leaves it to the client to find the newest.
 #![allow(
     deprecated,
     reason = "the older revisions are what this program is for"
@@ -12,6 +13,7 @@
 mod host;
 mod visit;
 
+use std::collections::BTreeMap;
 use std::env;
 use std::process::ExitCode;
 
@@ -27,23 +29,32 @@ use visit::Visit;
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
     let words: Vec<String> = env::args().skip(1).collect();
-    let [_, example, _, revisions, target @ ..] = words.as_slice() else {
-        println!("FAILED rmcp: too few arguments");
+    let [_, examples, _, revisions] = words.as_slice() else {
+        println!("FAILED rmcp: two options and their values are wanted");
         return ExitCode::FAILURE;
     };
-    let transport = match is_url(target) {
-        true => "http",
-        false => "stdio",
+    let examples: BTreeMap<String, Vec<String>> = match serde_json::from_str(examples) {
+        Ok(examples) => examples,
+        Err(error) => {
+            println!("FAILED rmcp: {error}");
+            return ExitCode::FAILURE;
+        }
     };
     let mut code = ExitCode::SUCCESS;
-    for wanted in revisions.split(',') {
-        let name = format!("rmcp 3.8, {wanted}, {transport}, {example}");
-        match visit(example, wanted, target).await {
-            Ok(()) => println!("ok {name}"),
-            Err(reason) => {
-                let reason: Vec<&str> = reason.split_whitespace().collect();
-                println!("FAILED {name}: {}", reason.join(" "));
-                code = ExitCode::FAILURE;
+    for (example, target) in &examples {
+        let transport = match is_url(target) {
+            true => "http",
+            false => "stdio",
+        };
+        for wanted in revisions.split(',') {
+            let name = format!("rmcp 3.8, {wanted}, {transport}, {example}");
+            match visit(example, wanted, target).await {
+                Ok(()) => println!("ok {name}"),
+                Err(reason) => {
+                    let reason: Vec<&str> = reason.split_whitespace().collect();
+                    println!("FAILED {name}: {}", reason.join(" "));
+                    code = ExitCode::FAILURE;
+                }
             }
         }
     }

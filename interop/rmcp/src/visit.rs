@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use rmcp::RoleClient;
-use rmcp::model::{CallToolRequest, CallToolRequestParams, ClientRequest};
+use rmcp::model::{CallToolRequest, CallToolRequestParams, CallToolResponse, ClientRequest};
 use rmcp::service::{PeerRequestOptions, RunningService, ServiceError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -62,6 +62,16 @@ impl<'a> Visit<'a> {
         match step["do"].as_str().unwrap_or_default() {
             "tools" => has(&self.client.list_tools(None).await, "/tools", "name", step),
             "call" => self.call(step).await,
+            "task" => self.task(step).await,
+            "large" => {
+                let size = step["size"].as_u64().unwrap_or(0) as usize;
+                self.gives(step, "x".repeat(size)).await
+            }
+            "together" => {
+                let texts = (0..times(step)).map(|index| format!("call {index}"));
+                let calls = texts.map(|text| self.gives(step, text));
+                futures::future::try_join_all(calls).await.map(drop)
+            }
             "cancel" => self.cancel(step).await,
             "refused" => self.refused(step).await,
             "progress" => self.progress(step).await,
@@ -125,6 +135,37 @@ impl<'a> Visit<'a> {
             self.kept = result[name].clone();
         }
         Ok(())
+    }
+
+    /// rmcp knows the tasks of the extension only, which is of the stateless era.
+    async fn task(&mut self, step: &Value) -> Result<(), String> {
+        if self.is_handshake() {
+            return self.call(step).await;
+        }
+        let answer = self.client.call_tool_once(self.params(step, None)?).await;
+        let Ok(CallToolResponse::Task(created)) = answer else {
+            return Err(format!("no task: {answer:?}"));
+        };
+        let id = created.task.task_id;
+        loop {
+            let params = read(json!({"taskId": id}))?;
+            let task = value(&self.client.get_task(params).await)?;
+            if task["status"] != "working" {
+                return contains(&text_of(&task["result"]["content"]), step.get("contains"));
+            }
+            sleep(POLL).await;
+        }
+    }
+
+    async fn gives(&self, step: &Value, text: String) -> Result<(), String> {
+        let name = step["argument"].as_str().unwrap_or_default();
+        let call = json!({"tool": step["tool"], "arguments": {name: &text}});
+        let result = value(&self.send(&call, None).await)?;
+        let came = text_of(&result["content"]);
+        match came == text {
+            true => Ok(()),
+            false => Err(format!("the text changed: {came:.80}")),
+        }
     }
 
     /// A call that is answered while the slow one runs shows that the slow one is under way.
@@ -198,6 +239,7 @@ impl<'a> Visit<'a> {
         let uri = &step["uri"];
         if self.is_handshake() {
             value(&self.client.subscribe(read(json!({"uri": uri}))?).await)?;
+            self.hears("updated", step).await?;
             value(&self.client.unsubscribe(read(json!({"uri": uri}))?).await)?;
             return Ok(());
         }
@@ -206,12 +248,20 @@ impl<'a> Visit<'a> {
         let mut listening = listening.map_err(|error| error.to_string())?;
         let agreed = serde_json::to_value(listening.acknowledged()).unwrap_or_default();
         expect(&agreed, &filter, "agreed to")?;
+        value(&self.send(step, None).await)?;
+        let told = listening.next().await.map_err(|error| error.to_string())?;
+        expect(&told.is_some(), &true, "word of the change")?;
         listening.cancel().await.map_err(|error| error.to_string())
     }
 
     async fn prompt(&self, step: &Value) -> Result<(), String> {
         let params = read(json!({"name": step["name"], "arguments": step["arguments"]}))?;
+        let asks = step["asks"].as_str().unwrap_or_default();
+        let before = self.host.count(asks);
         let result = value(&self.client.get_prompt(params).await)?;
+        if !asks.is_empty() {
+            expect(&(self.host.count(asks) - before), &1, "times asked")?;
+        }
         let messages = result["messages"].as_array().into_iter().flatten();
         let content = messages.map(|message| message["content"].clone()).collect();
         contains(&text_of(&Value::Array(content)), step.get("contains"))
@@ -223,21 +273,13 @@ impl<'a> Visit<'a> {
             "argument": {"name": step["argument"], "value": step["value"]},
         }))?;
         let result = value(&self.client.complete(params).await)?;
-        expect(
-            &result["completion"]["values"].is_array(),
-            &true,
-            "has values",
-        )
+        let values = result["completion"]["values"].as_array();
+        includes(&values.into_iter().flatten().collect::<Vec<_>>(), step)
     }
 
     async fn changed(&self, step: &Value) -> Result<(), String> {
         if self.is_handshake() {
-            let before = self.host.count("tools");
-            value(&self.send(step, None).await)?;
-            return until("word of the changed tools", || {
-                self.host.count("tools") > before
-            })
-            .await;
+            return self.hears("tools", step).await;
         }
         let listening = self
             .client
@@ -246,8 +288,14 @@ impl<'a> Visit<'a> {
         let mut listening = listening.map_err(|error| error.to_string())?;
         value(&self.send(step, None).await)?;
         let told = listening.next().await.map_err(|error| error.to_string())?;
-        expect(&told.is_some(), &true, "word of the changed tools")?;
+        expect(&told.is_some(), &true, "word of the change")?;
         listening.cancel().await.map_err(|error| error.to_string())
+    }
+
+    async fn hears(&self, what: &str, step: &Value) -> Result<(), String> {
+        let before = self.host.count(what);
+        value(&self.send(step, None).await)?;
+        until("word of the change", || self.host.count(what) > before).await
     }
 
     async fn send(
@@ -306,6 +354,10 @@ fn has<T: Serialize>(
         .flatten()
         .map(|entry| &entry[member])
         .collect();
+    includes(&names, step)
+}
+
+fn includes(names: &[&Value], step: &Value) -> Result<(), String> {
     let wanted = step["has"].as_array().into_iter().flatten();
     let missing: Vec<&Value> = wanted.filter(|name| !names.contains(name)).collect();
     expect(&missing, &Vec::new(), &format!("missing among {names:?}"))

@@ -1,39 +1,35 @@
 //! The example servers, met by foreign clients: each client, in each revision it speaks, over
-//! stdio and HTTP, is one check.
+//! stdio and HTTP, with each example, is one check.
 //!
 //! What is done with an example is in `interop/examples.json`. A program of ours or of a peer
 //! takes those steps; here is which client speaks what, and that none of them is left out.
 
+use std::collections::BTreeMap;
 use std::fs;
-use std::iter;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
 
-use crate::interop::script::{answer_of, record, run_script};
+use crate::interop::script::{answer_of, record, run_script, two_at_once};
 use crate::process;
 use crate::report::Outcome;
 use crate::tools;
 use crate::workspace::Workspace;
 
+/// The two transports have nothing to do with each other, so both are tried at the same time.
 pub(super) fn run(workspace: &Workspace) -> Outcome {
     let clients = match Clients::prepare(workspace) {
         Ok(clients) => clients,
         Err(reason) => return Outcome::failed(reason),
     };
-    let mut outcome = Outcome::default();
-    for example in EXAMPLES {
-        let met = clients.meet(example, &mut outcome);
-        outcome.failures.extend(met.err());
-    }
-    outcome
+    two_at_once(|| clients.meet_on_stdio(), || clients.meet_over_http())
 }
 
 /// One client, how it is started, and what it speaks.
 struct Client {
     name: &'static str,
-    /// What comes before the example, the revisions and the server.
+    /// What comes before the servers and the revisions.
     words: Vec<PathBuf>,
     revisions: Vec<&'static str>,
 }
@@ -43,6 +39,9 @@ struct Clients<'a> {
     clients: Vec<Client>,
     inspector: PathBuf,
 }
+
+/// Where each example is: a command and its arguments, or an address.
+type Servers = BTreeMap<&'static str, Vec<String>>;
 
 impl<'a> Clients<'a> {
     fn prepare(workspace: &'a Workspace) -> Result<Self, String> {
@@ -89,25 +88,50 @@ impl<'a> Clients<'a> {
         })
     }
 
-    /// Every client meets one example, over stdio and then over HTTP.
-    fn meet(&self, example: &str, outcome: &mut Outcome) -> Result<(), String> {
-        let folder = scratch(self.workspace, example)?;
-        let program = self.workspace.binary(example);
-        let own: &[&str] = match example {
-            "tasks" => &["--file", "tasks.db"],
-            _ => &[],
+    /// Here the clients start the servers.
+    fn meet_on_stdio(&self) -> Outcome {
+        let folder = match scratch(self.workspace, "stdio") {
+            Ok(folder) => folder,
+            Err(reason) => return Outcome::failed(reason),
         };
-        let mut command = Command::new(&program);
-        command.args(own).args(["--http", "0"]).current_dir(&folder);
-        let server = iter::once(program).chain(own.iter().map(PathBuf::from));
-        self.visit(example, &folder, &server.collect::<Vec<_>>(), outcome);
-        process::with_server(&mut command, LISTENING, |url| {
-            self.visit(example, &folder, &[url.into()], outcome);
-        })
+        let command = |example: &'static str| {
+            let program = self.workspace.binary(example).display().to_string();
+            let own = options(example).iter().map(|&option| option.to_owned());
+            (example, std::iter::once(program).chain(own).collect())
+        };
+        self.visit("stdio", &folder, &EXAMPLES.map(command).into())
     }
 
-    /// Every client meets one server: a command and its arguments, or an address.
-    fn visit(&self, example: &str, folder: &Path, server: &[PathBuf], outcome: &mut Outcome) {
+    /// Here the servers are started once, for all clients.
+    fn meet_over_http(&self) -> Outcome {
+        let folder = match scratch(self.workspace, "http") {
+            Ok(folder) => folder,
+            Err(reason) => return Outcome::failed(reason),
+        };
+        self.serve(&EXAMPLES, &folder, Servers::new())
+    }
+
+    /// Starts one example after the other; each serves until the clients have been.
+    fn serve(&self, examples: &[&'static str], folder: &Path, mut servers: Servers) -> Outcome {
+        let Some((example, others)) = examples.split_first() else {
+            return self.visit("http", folder, &servers);
+        };
+        let mut command = Command::new(self.workspace.binary(example));
+        command.args(options(example)).args(["--http", "0"]);
+        command.current_dir(folder);
+        let mut outcome = Outcome::default();
+        let served = process::with_server(&mut command, LISTENING, |url| {
+            servers.insert(example, vec![url.to_owned()]);
+            outcome = self.serve(others, folder, servers);
+        });
+        outcome.failures.extend(served.err());
+        outcome
+    }
+
+    /// Every client meets all servers.
+    fn visit(&self, transport: &str, folder: &Path, servers: &Servers) -> Outcome {
+        let mut outcome = Outcome::default();
+        let named = serde_json::json!(servers).to_string();
         for client in &self.clients {
             let mut words = client.words.iter();
             let mut command = Command::new(words.next().map_or(Path::new(""), PathBuf::as_path));
@@ -115,24 +139,26 @@ impl<'a> Clients<'a> {
             // Python would keep what it has compiled beside the scripts.
             command.env("PYTHONDONTWRITEBYTECODE", "1");
             let revisions = client.revisions.join(",");
-            command.args(["--example", example, "--revisions", &revisions]);
-            command.args(server);
+            command.args(["--examples", &named, "--revisions", &revisions]);
             let before = outcome.passed + outcome.failures.len();
-            run_script(outcome, client.name, &mut command);
+            run_script(&mut outcome, client.name, &mut command);
             let reported = outcome.passed + outcome.failures.len() - before;
-            if reported < client.revisions.len() {
+            let wanted = client.revisions.len() * servers.len();
+            if reported < wanted {
                 outcome.failures.push(format!(
-                    "{}, {example}: {reported} of {} revisions reported",
+                    "{}, {transport}: {reported} of {wanted} visits reported",
                     client.name,
-                    client.revisions.len()
                 ));
             }
         }
-        for era in ["legacy", "modern"] {
-            let transport = transport_of(server);
-            let name = format!("inspector, {era}, {transport}, {example}");
-            record(outcome, &name, self.inspect(example, era, folder, server));
+        for (example, server) in servers {
+            for era in ["legacy", "modern"] {
+                let name = format!("inspector, {era}, {transport}, {example}");
+                let verdict = self.inspect(example, era, folder, server);
+                record(&mut outcome, &name, verdict);
+            }
         }
+        outcome
     }
 
     /// The Inspector's command line makes one request each time it is started.
@@ -141,7 +167,7 @@ impl<'a> Clients<'a> {
         example: &str,
         era: &str,
         folder: &Path,
-        server: &[PathBuf],
+        server: &[String],
     ) -> Result<(), String> {
         let requests = INSPECTED
             .iter()
@@ -196,12 +222,6 @@ const INSPECTED: &[Inspected] = &[
     },
     Inspected {
         example: "tasks",
-        arguments: &["--method", "tools/list"],
-        pointer: "/tools/0/name",
-        contains: "",
-    },
-    Inspected {
-        example: "tasks",
         arguments: &[
             "--method",
             "tools/call",
@@ -212,18 +232,6 @@ const INSPECTED: &[Inspected] = &[
         ],
         pointer: "/content/0/text",
         contains: "inspected",
-    },
-    Inspected {
-        example: "everything",
-        arguments: &["--method", "tools/list"],
-        pointer: "/tools/0/name",
-        contains: "",
-    },
-    Inspected {
-        example: "everything",
-        arguments: &["--method", "tools/call", "--tool-name", "test_simple_text"],
-        pointer: "/content/0/text",
-        contains: "simple text",
     },
     Inspected {
         example: "everything",
@@ -244,17 +252,17 @@ const INSPECTED: &[Inspected] = &[
     },
 ];
 
-fn transport_of(server: &[PathBuf]) -> &'static str {
-    let is_address = |word: &PathBuf| word.to_string_lossy().starts_with("http://");
-    match server.first().is_some_and(is_address) {
-        true => "http",
-        false => "stdio",
+/// What an example wants to be told, beside how to serve.
+fn options(example: &str) -> &'static [&'static str] {
+    match example {
+        "tasks" => &["--db", "tasks.sqlite"],
+        _ => &[],
     }
 }
 
 /// An empty folder to run in: what an example stores is of this run.
-fn scratch(workspace: &Workspace, example: &str) -> Result<PathBuf, String> {
-    let folder = workspace.target.join("interop").join(example);
+fn scratch(workspace: &Workspace, transport: &str) -> Result<PathBuf, String> {
+    let folder = workspace.target.join("interop").join(transport);
     // It is not there the first time.
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder)

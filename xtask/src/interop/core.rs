@@ -8,7 +8,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::interop::script::{answer_of, record, run_script};
+use crate::interop::script::{answer_of, record, run_script, two_at_once};
 use crate::process::{self, Show};
 use crate::report::Outcome;
 use crate::tools;
@@ -20,11 +20,19 @@ pub(crate) fn run(workspace: &Workspace) -> Outcome {
         Ok(peers) => peers,
         Err(reason) => return Outcome::failed(reason),
     };
-    let mut outcome = Outcome::default();
-    peers.clients_meet_our_server(&mut outcome);
-    peers.inspector_meets_our_server(&mut outcome);
-    peers.our_client_meets_servers(&mut outcome);
-    outcome
+    two_at_once(
+        || {
+            let mut outcome = Outcome::default();
+            peers.clients_meet_our_server(&mut outcome);
+            outcome
+        },
+        || {
+            let mut outcome = Outcome::default();
+            peers.inspector_meets_our_server(&mut outcome);
+            peers.our_client_meets_servers(&mut outcome);
+            outcome
+        },
+    )
 }
 
 /// Every program that takes part, where it is.

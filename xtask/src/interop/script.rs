@@ -3,12 +3,29 @@
 //! A script prints one line per check, as `interop/report.mjs` describes.
 
 use std::process::Command;
+use std::thread;
 use std::time::Duration;
 
 use serde_json::Value;
 
 use crate::process::{self, Show};
 use crate::report::{self, Outcome, Skip};
+
+/// Two things that have nothing to do with each other, at the same time; what both found.
+pub(super) fn two_at_once(
+    one: impl FnOnce() -> Outcome + Send,
+    other: impl FnOnce() -> Outcome,
+) -> Outcome {
+    thread::scope(|scope| {
+        let one = scope.spawn(one);
+        let mut outcome = other();
+        outcome.add(
+            one.join()
+                .unwrap_or_else(|_| Outcome::failed("a panic, see above")),
+        );
+        outcome
+    })
+}
 
 /// Runs a script that prints one line per check.
 pub(super) fn run_script(outcome: &mut Outcome, name: &str, command: &mut Command) {
@@ -25,9 +42,7 @@ pub(super) fn run_script(outcome: &mut Outcome, name: &str, command: &mut Comman
             outcome.failures.push(format!("{name} checked nothing"));
         }
     }
-    outcome.passed += found.passed;
-    outcome.failures.extend(found.failures);
-    outcome.skips.extend(found.skips);
+    outcome.add(found);
 }
 
 fn read_checks(lines: &[String]) -> Outcome {
@@ -70,7 +85,7 @@ pub(super) fn record(outcome: &mut Outcome, name: &str, verdict: Result<(), Stri
     }
 }
 
-/// The slowest script needs a few seconds on a quiet machine.
+/// The slowest script needs half a minute on a quiet machine.
 const SCRIPT_LIMIT: Duration = Duration::from_secs(240);
 
 #[cfg(test)]
