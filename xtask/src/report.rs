@@ -48,6 +48,13 @@ impl Outcome {
         }
     }
 
+    /// Counts what another part of the same step found.
+    pub(crate) fn add(&mut self, other: Self) {
+        self.passed += other.passed;
+        self.failures.extend(other.failures);
+        self.skips.extend(other.skips);
+    }
+
     fn has_passed(&self) -> bool {
         let all_permitted = self.skips.iter().all(|skip| skip.permitted);
         self.failures.is_empty() && all_permitted && self.not_applicable.is_none()

@@ -96,3 +96,12 @@ pub use tool::{
 
 pub use switchboard_protocol as protocol;
 pub use switchboard_transport as transport;
+
+/// The code in the guide and in the README, as tests.
+#[cfg(doctest)]
+mod guide {
+    #[doc = include_str!("../../../README.md")]
+    mod readme {}
+    #[doc = include_str!("../../../docs/guide/servers.md")]
+    mod servers {}
+}
