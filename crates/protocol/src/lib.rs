@@ -12,6 +12,7 @@
 pub mod envelope;
 pub mod framing;
 pub mod http;
+mod json_string;
 pub mod jsonrpc;
 pub mod machine;
 pub mod method;

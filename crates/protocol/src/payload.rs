@@ -193,10 +193,9 @@ impl Payload {
         string_of(text)
     }
 
-    /// The `arguments`, if this is an object that has them, sharing the text.
-    pub fn arguments(&self) -> Option<Self> {
-        let text = self.noted_span(|noted| &noted.arguments, ARGUMENTS)?;
-        Some(self.part_of(text))
+    /// The text of the `arguments`, if this is an object that has them.
+    pub fn arguments(&self) -> Option<&[u8]> {
+        self.noted_span(|noted| &noted.arguments, ARGUMENTS)
     }
 
     /// Does the text hold no line break, so that it can stand in a line as it is?
@@ -217,7 +216,10 @@ impl Payload {
     }
 
     /// A piece of the text, which must be one JSON value of it, sharing the text.
-    pub(crate) fn part_of(&self, text: &[u8]) -> Self {
+    ///
+    /// # Panics
+    /// If the piece is not one of this text.
+    pub fn part_of(&self, text: &[u8]) -> Self {
         Self {
             text: self.text.slice_ref(text),
             noted: Noted::NOT_YET,

@@ -491,6 +491,18 @@ impl<'a> Scanner<'a> {
 
     /// Steps over bytes that need no look inside a string.
     fn skip_plain(&mut self) {
+        // Where one byte was special, another is often near.
+        for _ in 0..4 {
+            let Some(word) = chunk::<8>(self.text, self.at) else {
+                return;
+            };
+            let special = special_bytes(u64::from_le_bytes(*word));
+            if special != 0 {
+                self.at += (special.trailing_zeros() / 8) as usize;
+                return;
+            }
+            self.at += 8;
+        }
         while let Some(wide) = chunk::<64>(self.text, self.at) {
             if has_special(wide) {
                 break;

@@ -31,7 +31,6 @@ use switchboard_transport::http::Principal;
 use tokio::sync::Notify;
 
 use crate::link::Link;
-use crate::seal::SealingKeys;
 use crate::tasks::{Grant, TaskError};
 
 pub use elicited::Elicited;
@@ -57,11 +56,12 @@ struct Inner {
     log_level: Option<LoggingLevel>,
     wants_progress: bool,
     deadline: Option<Instant>,
-    seals: SealingKeys,
     way: Mutex<Path>,
     /// May it become a task? Nothing is said of most calls.
     grant: OnceLock<Result<Grant, TaskError>>,
     ended: AtomicBool,
+    /// Somebody waits for the end.
+    is_awaited: AtomicBool,
     told: Notify,
     rounds: Mutex<Rounds>,
 }
@@ -76,24 +76,23 @@ pub(crate) struct Visitor {
 impl Context {
     /// The context of a call that has just come.
     pub(crate) fn of_call(
-        serve: &Serve,
+        serve: Serve,
         link: Arc<dyn Link>,
         visitor: Visitor,
-        seals: SealingKeys,
         deadline: Option<Instant>,
     ) -> Self {
         Self(Arc::new(Inner {
-            method: serve.method.clone(),
-            params: serve.params.clone(),
-            caller: Arc::clone(&serve.caller),
+            method: serve.method,
+            params: serve.params,
+            caller: serve.caller,
             visitor,
             log_level: serve.log_level,
             wants_progress: serve.wants_progress,
             deadline,
-            seals,
             way: Mutex::new(Path::new(link, serve.key)),
             grant: OnceLock::new(),
             ended: AtomicBool::new(false),
+            is_awaited: AtomicBool::new(false),
             told: Notify::new(),
             rounds: Mutex::new(Rounds::default()),
         }))
@@ -199,11 +198,14 @@ impl Context {
     ///
     /// The handler itself need not ask: it is dropped. This is for work that it started.
     pub fn has_ended(&self) -> bool {
-        self.0.ended.load(Ordering::Acquire)
+        self.0.ended.load(Ordering::SeqCst)
     }
 
     /// Waits for the end of the call.
     pub async fn ended(&self) {
+        // Whoever ends the call looks at this after saying so, and we look for that after this:
+        // one of us sees the other.
+        self.0.is_awaited.store(true, Ordering::SeqCst);
         loop {
             let told = self.0.told.notified();
             if self.has_ended() {
@@ -233,8 +235,10 @@ impl Context {
 
     /// Says to whoever waits for it that nothing goes on.
     pub(crate) fn end_task(&self) {
-        self.0.ended.store(true, Ordering::Release);
-        self.0.told.notify_waiters();
+        self.0.ended.store(true, Ordering::SeqCst);
+        if self.0.is_awaited.load(Ordering::SeqCst) {
+            self.0.told.notify_waiters();
+        }
     }
 }
 

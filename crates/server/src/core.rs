@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use switchboard_protocol::machine::server::{
-    AskError, AskKey, Input, Output, Serve, ServeKey, ServerConfig, ServerMachine,
+    AskError, AskKey, Input, Output, Serve, ServeKey, ServerConfig, ServerMachine, ServerState,
 };
 use switchboard_protocol::{Method, Payload, Revision};
 use tokio::sync::oneshot;
@@ -33,9 +33,9 @@ pub(crate) struct Site {
 
 impl Site {
     /// The context of a call.
-    pub(crate) fn context(&self, serve: &Serve, link: Arc<dyn Link>, visitor: Visitor) -> Context {
+    pub(crate) fn context(&self, serve: Serve, link: Arc<dyn Link>, visitor: Visitor) -> Context {
         let deadline = self.limits.handler.map(|limit| Instant::now() + limit);
-        Context::of_call(serve, link, visitor, self.seals.clone(), deadline)
+        Context::of_call(serve, link, visitor, deadline)
     }
 
     /// What a machine is set up with.
@@ -109,6 +109,14 @@ impl Core {
     /// A handler must wait, as this task.
     pub(crate) fn keep(&mut self, key: ServeKey, task: AbortHandle, context: Context) {
         self.running.insert(key, Worker { task, context });
+    }
+
+    /// Is nothing under way?
+    pub(crate) fn is_idle(&self) -> bool {
+        self.running.is_empty()
+            && self.asked.is_empty()
+            && self.machine.open_calls() == 0
+            && self.machine.state() != ServerState::Shutdown
     }
 
     /// How many handlers are waiting.

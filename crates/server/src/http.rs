@@ -12,7 +12,7 @@ mod lane;
 mod tests;
 mod waiting;
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Instant;
 
 use http::{HeaderName, Response};
@@ -46,6 +46,8 @@ struct Configs {
     pipe: Arc<ServerConfig>,
     /// How often a list had changed when they were made.
     list_changes: u64,
+    /// Conversations of one request that are over, for the next ones.
+    idle: Arc<Mutex<Vec<Arc<Conversation>>>>,
 }
 
 impl Configs {
@@ -60,6 +62,7 @@ impl Configs {
             http: Arc::new(config),
             pipe,
             list_changes,
+            idle: Arc::default(),
         }
     }
 }
@@ -165,6 +168,29 @@ impl Conversations {
         response
     }
 
+    /// A request that stands alone, of the stateless era.
+    ///
+    /// A machine that has served one serves the next: it knows already what the caller says
+    /// of itself in every request, and how results begin.
+    async fn answer_alone(self: Arc<Self>, post: Post) -> Response<Body> {
+        let configs = self.configs();
+        let idle = || configs.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = idle().pop();
+        let conversation = known.unwrap_or_else(|| {
+            let machine = ServerMachine::stateless(Arc::clone(&configs.http));
+            let home = Arc::clone(&self.home);
+            Arc::new(Conversation::new(home, machine, Kind::Stateless))
+        });
+        let response = conversation.answer(post).await;
+        if conversation.is_spotless() {
+            let mut idle = idle();
+            if idle.len() < MOST_IDLE {
+                idle.push(conversation);
+            }
+        }
+        response
+    }
+
     fn find(&self, id: &SessionId, principal: Option<&Principal>) -> Option<Arc<Conversation>> {
         self.sessions.find(Instant::now(), id, principal)
     }
@@ -180,10 +206,7 @@ impl Drop for Conversations {
 impl Host for Conversations {
     async fn post(self: Arc<Self>, post: Post) -> Response<Body> {
         let (machine, kind) = match &post.admission {
-            Admission::Stateless => {
-                let machine = ServerMachine::stateless(self.configs().http);
-                (machine, Kind::Stateless)
-            }
+            Admission::Stateless => return self.answer_alone(post).await,
             Admission::Sessionless { revision } => {
                 let machine = ServerMachine::sessionless(self.configs().http, *revision);
                 (machine, Kind::Sessionless)
@@ -274,3 +297,6 @@ impl Host for Conversations {
 }
 
 const SESSION_ID: HeaderName = header::SESSION_ID;
+
+/// As many as are busy at once on a busy server; each is about a kilobyte.
+const MOST_IDLE: usize = 64;

@@ -101,7 +101,8 @@ pub use tasks::{
     TaskRecord, TaskState, TaskStore,
 };
 pub use tool::{
-    IntoToolResult, Json, Outcome, TaskMode, ToolBuilder, ToolFunction, ToolHandler, raw_tool, tool,
+    Given, IntoToolResult, Json, Outcome, TaskMode, ToolBuilder, ToolFunction, ToolHandler,
+    raw_tool, tool,
 };
 
 pub use switchboard_protocol as protocol;

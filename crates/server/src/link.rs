@@ -15,6 +15,7 @@ use switchboard_protocol::machine::server::{AskError, Input, ServeKey};
 use switchboard_protocol::{Method, Payload};
 use tokio::sync::oneshot;
 
+use crate::seal::SealingKeys;
 use crate::tasks::TaskOwner;
 
 /// The connection, as a handler sees it.
@@ -24,6 +25,9 @@ pub(crate) trait Link: Send + Sync + 'static {
 
     /// Asks the client, in the handshake era. Nothing is heard if the call ends before.
     fn ask(&self, key: ServeKey, method: Method, params: Option<Payload>) -> Asked;
+
+    /// What seals what the client carries for a call.
+    fn seals(&self) -> &SealingKeys;
 
     /// Is there room for more on the way to the client?
     fn poll_room(&self, task: &mut TaskContext<'_>) -> Poll<()>;
@@ -61,6 +65,11 @@ pub(crate) struct Session {
 pub(crate) struct SessionName(OnceLock<Arc<str>>);
 
 impl SessionName {
+    /// Has nobody asked for it?
+    pub(crate) fn is_unset(&self) -> bool {
+        self.0.get().is_none()
+    }
+
     /// The name; none if there is no randomness to make one of.
     pub(crate) fn name(&self) -> Option<Arc<str>> {
         if let Some(name) = self.0.get() {

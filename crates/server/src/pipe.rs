@@ -9,6 +9,7 @@
 use std::future::{Future, poll_fn};
 use std::io;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context as TaskContext, Poll, Waker};
 use std::time::Instant;
@@ -29,6 +30,7 @@ use crate::context::Visitor;
 use crate::core::{Core, Site};
 use crate::link::{Asked, Link, Session, SessionName};
 use crate::runner::{Started, start};
+use crate::seal::SealingKeys;
 
 /// Serves one connection until the client is gone or `shutdown` comes.
 ///
@@ -45,7 +47,7 @@ where
     W: AsyncWrite + Unpin,
 {
     let limits = site.limits.message;
-    let link = Arc::new_cyclic(PipeLink::new);
+    let link = Arc::new_cyclic(|me| PipeLink::new(me, site.seals.clone()));
     let handle: Arc<dyn Link> = Arc::clone(&link) as Arc<dyn Link>;
     site.audience.join(Arc::downgrade(&handle));
     let mut connection = Connection {
@@ -231,12 +233,12 @@ where
     /// Has a call handled: at once, or by a task if it must wait.
     fn serve(&mut self, now: Instant, serve: Serve) {
         let key = serve.key;
+        let method = serve.method.clone();
         let context = self
             .site
-            .context(&serve, Arc::clone(&self.handle), Visitor::default());
-        match start(&*self.site.service, serve, context.clone()) {
+            .context(serve, Arc::clone(&self.handle), Visitor::default());
+        match start(&*self.site.service, method, context) {
             Started::Done(answer) => {
-                context.end();
                 let input = Input::Answered { key, answer };
                 if self.link.has_said() {
                     // What the handler said before comes first.
@@ -247,6 +249,7 @@ where
             }
             Started::Waiting(running) => {
                 let link = Arc::clone(&self.link);
+                let context = running.context().clone();
                 let task = tokio::spawn(async move {
                     let answer = running.await;
                     link.say(Said::Input(Input::Answered { key, answer }));
@@ -319,6 +322,9 @@ fn gone(error: io::Error) -> io::Result<()> {
 /// Where handlers leave what they have to say.
 struct PipeLink {
     inbox: Mutex<Inbox>,
+    /// Whether there is anything in it.
+    is_filled: AtomicBool,
+    seals: SealingKeys,
     me: Weak<Self>,
     name: SessionName,
 }
@@ -357,9 +363,11 @@ impl Said {
 }
 
 impl PipeLink {
-    fn new(me: &Weak<Self>) -> Self {
+    fn new(me: &Weak<Self>, seals: SealingKeys) -> Self {
         Self {
             inbox: Mutex::default(),
+            is_filled: AtomicBool::new(false),
+            seals,
             me: Weak::clone(me),
             name: SessionName::default(),
         }
@@ -376,6 +384,7 @@ impl PipeLink {
                 return;
             }
             inbox.said.push(said);
+            self.is_filled.store(true, Ordering::Release);
             inbox.is_full = inbox.said.len() >= MUCH_SAID;
             inbox.reader.take()
         };
@@ -388,6 +397,7 @@ impl PipeLink {
     fn take(&self, said: &mut Vec<Said>, waker: &Waker) {
         let mut inbox = self.inbox();
         std::mem::swap(&mut inbox.said, said);
+        self.is_filled.store(false, Ordering::Release);
         match &mut inbox.reader {
             Some(reader) if reader.will_wake(waker) => {}
             reader => *reader = Some(waker.clone()),
@@ -395,7 +405,7 @@ impl PipeLink {
     }
 
     fn has_said(&self) -> bool {
-        !self.inbox().said.is_empty()
+        self.is_filled.load(Ordering::Acquire)
     }
 
     /// Everything is written: handlers may go on.
@@ -442,6 +452,10 @@ impl Link for PipeLink {
     fn session(&self) -> Option<Session> {
         let link = Weak::clone(&self.me) as Weak<dyn Link>;
         self.name.name().map(|id| Session { id, link })
+    }
+
+    fn seals(&self) -> &SealingKeys {
+        &self.seals
     }
 
     fn poll_room(&self, task: &mut TaskContext<'_>) -> Poll<()> {

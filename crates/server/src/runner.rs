@@ -11,8 +11,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::{Context as TaskContext, Poll, Waker};
 
-use switchboard_protocol::jsonrpc::ErrorObject;
-use switchboard_protocol::machine::server::{Answer, Serve};
+use switchboard_protocol::jsonrpc::{ErrorObject, MethodName};
+use switchboard_protocol::machine::server::Answer;
 
 use crate::context::Context;
 use crate::service::{AnswerFuture, Call, Reply, Service};
@@ -26,26 +26,29 @@ pub(crate) enum Started {
 }
 
 /// Hands a call to the service, and polls once.
-pub(crate) fn start(service: &dyn Service, serve: Serve, context: Context) -> Started {
-    let Serve { method, params, .. } = serve;
+pub(crate) fn start(service: &dyn Service, method: MethodName, context: Context) -> Started {
     let call = Call {
         method,
-        params,
         context: context.clone(),
     };
     let reply = catch_unwind(AssertUnwindSafe(|| service.call(call)));
-    match reply {
-        Ok(Reply::Now(answer)) => Started::Done(answer),
+    let answer = match reply {
+        Ok(Reply::Now(answer)) => answer,
         Ok(Reply::Later(future)) => {
             let mut running = Running { future, context };
             // If it must wait, the task that it becomes polls it again with its own waker.
             match running.poll_answer(&mut TaskContext::from_waker(Waker::noop())) {
-                Poll::Ready(answer) => Started::Done(answer),
-                Poll::Pending => Started::Waiting(running),
+                Poll::Ready(answer) => {
+                    running.context.end();
+                    return Started::Done(answer);
+                }
+                Poll::Pending => return Started::Waiting(running),
             }
         }
-        Err(panic) => Started::Done(panicked(panic.as_ref())),
-    }
+        Err(panic) => panicked(panic.as_ref()),
+    };
+    context.end();
+    Started::Done(answer)
 }
 
 /// A handler at work.

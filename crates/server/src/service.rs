@@ -67,10 +67,15 @@ impl About {
 pub struct Call {
     /// What is asked for.
     pub method: MethodName,
-    /// With what.
-    pub params: Option<Payload>,
     /// What it runs in.
     pub context: Context,
+}
+
+impl Call {
+    /// With what.
+    pub fn params(&self) -> Option<&Payload> {
+        self.context.params()
+    }
 }
 
 /// What a service says to a call.

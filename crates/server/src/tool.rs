@@ -80,7 +80,7 @@ where
         problems,
         task: TaskMode::Never,
         is_typed: true,
-        run: Arc::new(move |arguments, context| function.run(arguments, &schema, context)),
+        run: Arc::new(move |given, context| function.run(given, &schema, context)),
     }
 }
 
@@ -103,9 +103,8 @@ where
         problems: Vec::new(),
         task: TaskMode::Never,
         is_typed: false,
-        run: Arc::new(move |arguments, context| {
-            let arguments = arguments.unwrap_or_else(Payload::empty);
-            let result = function(arguments, context);
+        run: Arc::new(move |given, context| {
+            let result = function(given.payload(), context.clone());
             Box::pin(async move { result.await.into_tool_result() })
         }),
     }
@@ -166,7 +165,42 @@ impl TaskMode {
 }
 
 /// What runs a tool.
-pub(crate) type Run = Arc<dyn Fn(Option<Payload>, Context) -> OutcomeFuture + Send + Sync>;
+pub(crate) type Run = Arc<dyn Fn(Given<'_>, &Context) -> OutcomeFuture + Send + Sync>;
+
+/// The arguments of a call, still part of its parameters: an object, or not there.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct Given<'a> {
+    params: &'a Payload,
+    text: Option<&'a [u8]>,
+}
+
+impl<'a> Given<'a> {
+    /// None if there are arguments that are not an object.
+    pub(crate) fn of(params: &'a Payload) -> Option<Self> {
+        let text = params.arguments();
+        match text.and_then(|text| text.first()) {
+            None | Some(b'{') => Some(Self { params, text }),
+            // Some clients say that there are none in this way.
+            Some(b'n') => Some(Self { params, text: None }),
+            Some(_) => None,
+        }
+    }
+
+    pub(crate) const fn text(self) -> Option<&'a [u8]> {
+        self.text
+    }
+
+    pub(crate) const fn params(self) -> &'a Payload {
+        self.params
+    }
+
+    /// As a value of its own. None are an empty object.
+    pub(crate) fn payload(self) -> Payload {
+        self.text
+            .map_or_else(Payload::empty, |text| self.params.part_of(text))
+    }
+}
 
 impl ToolBuilder {
     /// What it does, for the model. Replaces the doc comment of the arguments.

@@ -15,6 +15,8 @@ pub(super) struct Buffer {
     /// The size of the allocation as far as it is known. `BytesMut` tells only
     /// what is left of it.
     allocated: usize,
+    /// How large the last large message was: the next may be as large.
+    last_large: usize,
 }
 
 impl Buffer {
@@ -23,6 +25,7 @@ impl Buffer {
             bytes,
             searched: 0,
             allocated: 0,
+            last_large: 0,
         }
     }
 
@@ -65,6 +68,9 @@ impl Buffer {
     /// Takes bytes off the front, sharing them.
     pub(super) fn take(&mut self, length: usize) -> Bytes {
         self.searched = 0;
+        if length > KEPT {
+            self.last_large = length;
+        }
         self.bytes.split_to(length.min(self.bytes.len())).freeze()
     }
 
@@ -104,7 +110,12 @@ impl Buffer {
             return;
         }
         // In fourfold steps a message of 1 MiB is copied by a third on its way in.
-        let step = length.saturating_mul(4).min(limit.saturating_add(1));
+        let mut step = length.saturating_mul(4);
+        if step > KEPT && length < self.last_large {
+            // One that looks like the last one is copied once, and gets no more room than it.
+            step = self.last_large.saturating_add(SMALLEST_READ);
+        }
+        let step = step.min(limit.saturating_add(1));
         self.move_to(step.max(length.saturating_add(wanted)).max(USUAL));
     }
 

@@ -11,6 +11,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Number;
 
+use crate::json_string;
 use crate::method::Method;
 use crate::types::caching::to_milliseconds;
 use crate::types::tagged;
@@ -232,12 +233,17 @@ impl CallToolResult {
     pub fn text_payload(text: &str) -> Payload {
         let before = br#"{"content":[{"type":"text","text":"#;
         let after = b"}]}";
-        // Exactly as much as a text takes that needs no escapes, as most do: then the memory
-        // becomes that of the payload, and nothing is moved.
-        let mut written = Vec::with_capacity(before.len() + text.len() + 2 + after.len());
+        // Exactly as much as a text takes that needs no escapes, as most short ones do: then
+        // the memory becomes that of the payload. In long ones something is always escaped.
+        let escapes = if text.len() < LONG_TEXT {
+            0
+        } else {
+            text.len() / 16
+        };
+        let room = before.len() + text.len() + escapes + 2 + after.len();
+        let mut written = Vec::with_capacity(room);
         written.extend_from_slice(before);
-        serde_json::to_writer(&mut written, text)
-            .expect("invariant: a text can be written, and memory takes it");
+        json_string::write(text, &mut written);
         written.extend_from_slice(after);
         Payload::from_own_plain(written)
     }
@@ -263,6 +269,9 @@ impl CallToolResult {
         self.is_error == Some(true)
     }
 }
+
+/// From here on it is not worth the trouble that room is exact.
+const LONG_TEXT: usize = 1024;
 
 /// A page whose tools are not read yet.
 #[derive(Deserialize)]

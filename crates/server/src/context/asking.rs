@@ -21,7 +21,7 @@ use switchboard_protocol::types::{
     CreateMessageRequestParams, CreateMessageResult, ElicitAction, ElicitRequestFormParams,
     ElicitRequestParams, ElicitRequestUrlParams, ElicitResult, ListRootsResult, Root,
 };
-use switchboard_protocol::{Era, RawJson};
+use switchboard_protocol::{Era, Payload, RawJson};
 
 use super::continuing::Way;
 use super::{AskError, Context, Elicited, Rounds};
@@ -224,10 +224,12 @@ impl Context {
         if !self.is_retried() {
             return None;
         }
-        let now = SystemTime::now();
         self.rounds().interruption(|plain| {
-            self.0
-                .seals
+            let Way::Call { link, .. } = self.way() else {
+                return Err(AskError::Ended.to_string());
+            };
+            let now = SystemTime::now();
+            link.seals()
                 .seal(&self.binding(), now, now + STATE_LIFE, plain)
                 .map_err(|error| error.to_string())
         })
@@ -237,8 +239,10 @@ impl Context {
     fn lock_rounds(&self) -> Option<MutexGuard<'_, Rounds>> {
         let mut rounds = self.rounds();
         rounds.read(self.params(), |sealed| {
-            self.0
-                .seals
+            let Way::Call { link, .. } = self.way() else {
+                return Err(AskError::Ended.to_string());
+            };
+            link.seals()
                 .open(&self.binding(), SystemTime::now(), sealed)
                 .map_err(|error| error.to_string())
         });
@@ -255,7 +259,7 @@ impl Context {
         let params = self.params();
         let name = params.and_then(|params| params.name().or_else(|| params.string_member("uri")));
         let arguments = params
-            .and_then(|params| params.member("arguments"))
+            .and_then(Payload::arguments)
             .and_then(|arguments| std::str::from_utf8(arguments).ok());
         Binding::new("requestState")
             .caller(self.principal())

@@ -23,7 +23,7 @@ pub(super) enum Way {
 /// Who hears a handler, and the task that whoever runs it should make of it.
 pub(super) struct Path {
     way: Way,
-    begun: Option<Begun>,
+    begun: Option<Box<Begun>>,
 }
 
 impl Path {
@@ -81,7 +81,7 @@ impl Context {
     }
 
     /// The task that must be made of the handler now, if any.
-    pub(crate) fn take_begun(&self) -> Option<Begun> {
+    pub(crate) fn take_begun(&self) -> Option<Box<Begun>> {
         self.grant().ok()?;
         let begun = self.path().begun.take();
         if begun.is_some() {
@@ -130,7 +130,7 @@ impl Context {
     fn turn(&self, begun: Begun) -> Way {
         let way = Way::Task(Arc::clone(begun.live()));
         let mut path = self.path();
-        path.begun = Some(begun);
+        path.begun = Some(Box::new(begun));
         std::mem::replace(&mut path.way, way)
     }
 

@@ -34,6 +34,7 @@ use crate::context::Visitor;
 use crate::core::Core;
 use crate::link::{Asked, Link, Session, SessionName};
 use crate::runner::{Running, Started, start};
+use crate::seal::SealingKeys;
 use crate::tasks::TaskOwner;
 
 /// One conversation.
@@ -186,6 +187,18 @@ impl Conversation {
         self.lock().caller.is_some()
     }
 
+    /// Is it as if nobody had used it, so that another may? It must be held once, and know
+    /// nothing of its caller but what every request says.
+    pub(super) fn is_spotless(self: &Arc<Self>) -> bool {
+        let state = self.lock();
+        Arc::strong_count(self) == 1
+            && self.principal.get().is_none()
+            && self.name.is_unset()
+            && state.alarm.is_none()
+            && state.lanes.is_empty()
+            && state.core.is_idle()
+    }
+
     /// Ends the conversation: the client has gone or must.
     pub(super) fn close(self: &Arc<Self>) {
         let mut state = self.lock();
@@ -283,13 +296,12 @@ impl Conversation {
             conversation: Arc::clone(self),
             lane,
         });
-        let context = self.home.site.context(&serve, link, visitor.clone());
-        match start(&*self.home.site.service, serve, context.clone()) {
-            Started::Done(answer) => {
-                context.end();
-                self.answered(key, answer)
-            }
+        let method = serve.method.clone();
+        let context = self.home.site.context(serve, link, visitor.clone());
+        match start(&*self.home.site.service, method, context) {
+            Started::Done(answer) => self.answered(key, answer),
             Started::Waiting(running) => {
+                let context = running.context().clone();
                 let mut state = self.lock();
                 if !state.core.machine.is_open(key) {
                     // Cancelled while it began. It is dropped without the lock: it is not ours.
@@ -437,6 +449,10 @@ impl Link for Conversation {
         }
     }
 
+    fn seals(&self) -> &SealingKeys {
+        &self.home.site.seals
+    }
+
     fn poll_room(&self, _task: &mut TaskContext<'_>) -> Poll<()> {
         Poll::Ready(())
     }
@@ -475,6 +491,10 @@ impl Link for LaneLink {
 
     fn session(&self) -> Option<Session> {
         self.conversation.session()
+    }
+
+    fn seals(&self) -> &SealingKeys {
+        self.conversation.seals()
     }
 
     fn poll_room(&self, task: &mut TaskContext<'_>) -> Poll<()> {

@@ -6,7 +6,6 @@
 //!
 //! Specification: basic/transports of each revision.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll, Waker};
 use std::time::Duration;
@@ -51,11 +50,36 @@ pub(super) enum Resumes {
 #[derive(Debug, Default)]
 pub(super) struct Lanes {
     /// In boxes: a session keeps the room of its map while it is idle.
-    lanes: HashMap<u64, Box<State>>,
+    lanes: Table,
     last: u64,
     replay: Replay,
     shared: Shared,
     pub(super) resumes: Resumes,
+}
+
+/// The POSTs under way: few, so that looking through them is quicker than hashing.
+#[derive(Debug, Default)]
+struct Table(Vec<(u64, Box<State>)>);
+
+impl Table {
+    fn insert(&mut self, number: u64, state: Box<State>) {
+        self.0.push((number, state));
+    }
+
+    fn get(&self, number: u64) -> Option<&State> {
+        let found = self.0.iter().find(|(known, _)| *known == number);
+        found.map(|(_, state)| &**state)
+    }
+
+    fn get_mut(&mut self, number: u64) -> Option<&mut State> {
+        let found = self.0.iter_mut().find(|(known, _)| *known == number);
+        found.map(|(_, state)| &mut **state)
+    }
+
+    fn remove(&mut self, number: u64) -> Option<Box<State>> {
+        let place = self.0.iter().position(|(known, _)| *known == number)?;
+        Some(self.0.swap_remove(place).1)
+    }
 }
 
 /// One POST.
@@ -94,6 +118,11 @@ struct Shared {
 }
 
 impl Lanes {
+    /// Is no POST under way?
+    pub(super) const fn is_empty(&self) -> bool {
+        self.lanes.0.is_empty()
+    }
+
     /// A lane for a POST that has come.
     pub(super) fn open(&mut self, accepted: Accepted) -> Lane {
         self.last += 1;
@@ -113,7 +142,7 @@ impl Lanes {
         lane: Lane,
         task: &mut TaskContext<'_>,
     ) -> Poll<Option<First>> {
-        let Some(state) = self.lanes.get_mut(&lane.0) else {
+        let Some(state) = self.lanes.get_mut(lane.0) else {
             return Poll::Ready(None);
         };
         match (state.first.take(), &state.way) {
@@ -122,7 +151,7 @@ impl Lanes {
                 Poll::Pending
             }
             (first, Way::Undecided | Way::Ended) => {
-                self.lanes.remove(&lane.0);
+                self.lanes.remove(lane.0);
                 Poll::Ready(first)
             }
             (first, _) => Poll::Ready(first),
@@ -141,7 +170,7 @@ impl Lanes {
             return self.send_shared(home, &message);
         }
         let is_answer = matches!(message, Message::Response(_));
-        let Some(state) = self.lanes.get_mut(&lane.0) else {
+        let Some(state) = self.lanes.get_mut(lane.0) else {
             // Its client has gone for good.
             return;
         };
@@ -170,7 +199,7 @@ impl Lanes {
         lane: Lane,
         responses: Vec<Response>,
     ) {
-        let Some(state) = self.lanes.get_mut(&lane.0) else {
+        let Some(state) = self.lanes.get_mut(lane.0) else {
             return;
         };
         if matches!(state.way, Way::Undecided) {
@@ -185,7 +214,7 @@ impl Lanes {
 
     /// There is nothing to answer, or not any more.
     pub(super) fn accept(&mut self, home: &Arc<Conversation>, lane: Lane) {
-        let Some(state) = self.lanes.get_mut(&lane.0) else {
+        let Some(state) = self.lanes.get_mut(lane.0) else {
             return;
         };
         match &state.way {
@@ -197,7 +226,7 @@ impl Lanes {
 
     /// Nothing more comes on a lane.
     pub(super) fn end(&mut self, home: &Arc<Conversation>, lane: Lane) {
-        let Some(state) = self.lanes.get_mut(&lane.0) else {
+        let Some(state) = self.lanes.get_mut(lane.0) else {
             return;
         };
         let stream = match std::mem::replace(&mut state.way, Way::Ended) {
@@ -215,7 +244,7 @@ impl Lanes {
         match state.waker.take() {
             Some(waker) => waker.wake(),
             None if state.first.is_none() => {
-                self.lanes.remove(&lane.0);
+                self.lanes.remove(lane.0);
             }
             None => {}
         }
@@ -223,7 +252,7 @@ impl Lanes {
 
     /// Turns a POST that waits into an event stream: false if it cannot be one.
     pub(super) fn begin_stream(&mut self, home: &Arc<Conversation>, lane: Lane) -> bool {
-        let Some(state) = self.lanes.get_mut(&lane.0) else {
+        let Some(state) = self.lanes.get_mut(lane.0) else {
             return false;
         };
         let can_stream = state.accepted.accepts(Format::EventStream)
@@ -251,7 +280,7 @@ impl Lanes {
             return;
         }
         self.begin_stream(home, lane);
-        let Some(state) = self.lanes.get_mut(&lane.0) else {
+        let Some(state) = self.lanes.get_mut(lane.0) else {
             return;
         };
         if let Way::Streaming {
@@ -270,7 +299,7 @@ impl Lanes {
     /// be answered with, which must be dropped without the lock of the conversation.
     #[must_use = "dropping a stream under the lock of its conversation waits for ever"]
     pub(super) fn detach(&mut self, lane: Lane) -> Option<First> {
-        let state = self.lanes.get_mut(&lane.0)?;
+        let state = self.lanes.get_mut(lane.0)?;
         match &state.way {
             Way::Streaming {
                 stream: Some(stream),
@@ -280,13 +309,13 @@ impl Lanes {
                 state.first.take()
             }
             Way::Detached { .. } => state.first.take(),
-            _ => self.lanes.remove(&lane.0)?.first,
+            _ => self.lanes.remove(lane.0)?.first,
         }
     }
 
     /// Does nobody read the stream of this lane?
     pub(super) fn is_unread(&self, lane: Lane) -> bool {
-        match self.lanes.get(&lane.0).map(|state| &state.way) {
+        match self.lanes.get(lane.0).map(|state| &state.way) {
             Some(Way::Streaming { sender, .. }) => sender.is_closed(),
             _ => true,
         }
@@ -298,7 +327,7 @@ impl Lanes {
             let sender = self.shared.sender.as_ref();
             return sender.map_or(Poll::Ready(()), |sender| sender.poll_room(task));
         }
-        match self.lanes.get(&lane.0).map(|state| &state.way) {
+        match self.lanes.get(lane.0).map(|state| &state.way) {
             Some(Way::Streaming { sender, .. }) => sender.poll_room(task),
             _ => Poll::Ready(()),
         }
@@ -344,7 +373,7 @@ impl Lanes {
             }
             return Ok(None);
         }
-        let found = self.lanes.iter_mut().find(|(_, state)| match &state.way {
+        let found = self.lanes.0.iter_mut().find(|(_, state)| match &state.way {
             Way::Detached { stream } => *stream == number,
             Way::Streaming { stream, .. } => *stream == Some(number),
             _ => false,
@@ -371,7 +400,7 @@ impl Lanes {
     /// Ends everything.
     pub(super) fn close(&mut self) {
         self.end_shared();
-        self.lanes.retain(|_, state| {
+        self.lanes.0.retain_mut(|(_, state)| {
             if let Way::Streaming { sender, .. } = &state.way {
                 sender.close();
             }
@@ -386,7 +415,7 @@ impl Lanes {
     /// Puts a message on a stream, or keeps it for when the client is back.
     fn put(&mut self, home: &Arc<Conversation>, lane: Lane, message: &Message) {
         let limits = home.replay_limits();
-        match self.lanes.get(&lane.0).map(|state| &state.way) {
+        match self.lanes.get(lane.0).map(|state| &state.way) {
             Some(Way::Streaming {
                 sender,
                 stream: Some(stream),

@@ -6,58 +6,56 @@
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll, Waker};
 
+use switchboard_protocol::Revision;
 use switchboard_protocol::http::parameter::Parameters;
 use switchboard_protocol::http::server::Refusal;
 use switchboard_protocol::jsonrpc::ErrorObject;
 use switchboard_protocol::machine::server::Answer;
 use switchboard_protocol::types::{CallToolResult, Tool};
-use switchboard_protocol::{Payload, RawJson, Revision};
 
 use super::planning::Plan;
 use super::{Router, answer_with};
 use crate::context::Context;
 use crate::service::{Call, Reply};
-use crate::tool::{Outcome, TaskMode, ToolEntry, ToolHandler};
+use crate::tool::{Given, Outcome, TaskMode, ToolEntry, ToolHandler};
 use crate::validate::Validator;
 
 impl Router {
     pub(super) fn call_tool(&self, call: Call) -> Reply {
-        let Some(params) = call.params else {
+        let context = call.context;
+        let Some(params) = context.params() else {
             return refuse("tools/call needs params with a name");
         };
         let Some(name) = params.name() else {
             return refuse("tools/call needs a name, which is a string");
         };
+        let Some(given) = Given::of(params) else {
+            return refuse("arguments must be an object");
+        };
         let catalog = self.catalog();
         let Some(entry) = catalog.tools.find(&name) else {
             let handlers = catalog.tool_handlers.clone();
             drop(catalog);
-            return self.call_handler(&handlers, &name, &params, call.context);
+            return self.call_handler(&handlers, &name, given, &context);
         };
         let entry = Arc::clone(entry);
         drop(catalog);
-        let arguments = match arguments_of(&params) {
-            Ok(arguments) => arguments,
-            Err(reply) => return reply,
-        };
         if let Some(parameters) = &entry.parameters
-            && let Err(error) = check_headers(parameters, &call.context, arguments.as_ref())
+            && let Err(error) = check_headers(parameters, &context, given)
         {
             return Reply::Now(Answer::Error(error));
         }
-        if let Some(validator) = &entry.input {
-            let text = arguments.as_ref().map_or(&b"{}"[..], |a| a.text());
-            if let Err(outcome) = check_text(validator, text) {
-                return Reply::Now(answer(outcome, None, &call.context));
-            }
+        if let Some(validator) = &entry.input
+            && let Err(outcome) = check_text(validator, given.text().unwrap_or(b"{}"))
+        {
+            return Reply::Now(answer(outcome, None, &context));
         }
-        let context = call.context;
-        let plan = match self.plan(entry.task, &params, &context) {
+        let plan = match self.plan(entry.task, params, &context) {
             Ok(plan) => plan,
             Err(error) => return Reply::Now(Answer::Error(error)),
         };
         if plan == Plan::Stay {
-            let mut outcome = (entry.run)(arguments, context.clone());
+            let mut outcome = (entry.run)(given, &context);
             // Most tools are done at once, and need no future around theirs.
             let mut task = TaskContext::from_waker(Waker::noop());
             if let Poll::Ready(outcome) = outcome.as_mut().poll(&mut task) {
@@ -69,7 +67,10 @@ impl Router {
             if let Err(error) = plan.begin(&context).await {
                 return Answer::Error(error);
             }
-            let outcome = (entry.run)(arguments, context.clone());
+            let outcome = match context.params().and_then(Given::of) {
+                Some(given) => (entry.run)(given, &context),
+                None => return Answer::Error(ErrorObject::internal("the parameters are gone")),
+            };
             answer(outcome.await, Some(&entry), &context)
         })
     }
@@ -79,8 +80,8 @@ impl Router {
         &self,
         handlers: &[Arc<dyn ToolHandler>],
         name: &str,
-        params: &Payload,
-        context: Context,
+        given: Given<'_>,
+        context: &Context,
     ) -> Reply {
         let found = handlers.iter().find_map(|handler| {
             let tool = handler.list().into_iter().find(|tool| tool.name == name)?;
@@ -89,25 +90,21 @@ impl Router {
         let Some((handler, tool)) = found else {
             return Reply::Now(Answer::Error(unknown_tool(name)));
         };
-        let arguments = match arguments_of(params) {
-            Ok(arguments) => arguments.unwrap_or_else(Payload::empty),
-            Err(reply) => return reply,
-        };
         // A tool whose annotations are not valid repeats nothing in headers.
         if let Ok(parameters) = Parameters::read(&tool.input_schema)
             && !parameters.is_empty()
-            && let Err(error) = check_headers(&parameters, &context, Some(&arguments))
+            && let Err(error) = check_headers(&parameters, context, given)
         {
             return Reply::Now(Answer::Error(error));
         }
-        if let Err(outcome) = check_against(&tool, &arguments) {
-            return Reply::Now(answer(outcome, None, &context));
+        if let Err(outcome) = check_against(&tool, given) {
+            return Reply::Now(answer(outcome, None, context));
         }
-        let plan = match self.plan(TaskMode::of(&tool), params, &context) {
+        let plan = match self.plan(TaskMode::of(&tool), given.params(), context) {
             Ok(plan) => plan,
             Err(error) => return Reply::Now(Answer::Error(error)),
         };
-        let name = name.to_owned();
+        let (name, arguments, context) = (name.to_owned(), given.payload(), context.clone());
         Reply::later(async move {
             if let Err(error) = plan.begin(&context).await {
                 return Answer::Error(error);
@@ -118,22 +115,11 @@ impl Router {
     }
 }
 
-/// The arguments of a call: an object, or not there.
-fn arguments_of(params: &Payload) -> Result<Option<Payload>, Reply> {
-    match params.arguments() {
-        None => Ok(None),
-        Some(arguments) if arguments.is_object() => Ok(Some(arguments)),
-        // Some clients say that there are none in this way.
-        Some(arguments) if arguments.text().as_ref() == b"null" => Ok(None),
-        Some(_) => Err(refuse("arguments must be an object")),
-    }
-}
-
 /// Arguments that are repeated in headers must be the same there.
 fn check_headers(
     parameters: &Parameters,
     context: &Context,
-    arguments: Option<&Payload>,
+    given: Given<'_>,
 ) -> Result<(), ErrorObject> {
     let Some(headers) = context.headers() else {
         return Ok(());
@@ -141,15 +127,17 @@ fn check_headers(
     if context.revision() != Revision::LATEST {
         return Ok(());
     }
-    let arguments = arguments.and_then(|arguments| arguments.decode::<RawJson>().ok());
+    let arguments = given
+        .text()
+        .and_then(|text| serde_json::from_slice(text).ok());
     parameters
         .check(headers, arguments.as_ref())
         .map_err(|mismatch| Refusal::from(mismatch).error(&Revision::ALL))
 }
 
-fn check_against(tool: &Tool, arguments: &Payload) -> Result<(), Outcome> {
+fn check_against(tool: &Tool, given: Given<'_>) -> Result<(), Outcome> {
     match Validator::compile(&tool.input_schema) {
-        Ok(validator) => check_text(&validator, arguments.text()),
+        Ok(validator) => check_text(&validator, given.text().unwrap_or(b"{}")),
         Err(error) => Err(Outcome::Refused(ErrorObject::internal(format!(
             "the schema of tool {:?} is not one: {error}",
             tool.name

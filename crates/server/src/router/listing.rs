@@ -98,8 +98,7 @@ impl Router {
         name: impl Fn(&T) -> &str,
     ) -> Result<(Vec<T>, Option<String>), ErrorObject> {
         let cursor = call
-            .params
-            .as_ref()
+            .params()
             .and_then(|params| params.member("cursor"))
             .filter(|cursor| *cursor != b"null");
         if let Some(cursor) = cursor {

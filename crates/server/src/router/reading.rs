@@ -163,8 +163,7 @@ impl Router {
 }
 
 fn uri_of(call: &Call) -> Result<String, ErrorObject> {
-    call.params
-        .as_ref()
+    call.params()
         .and_then(|params| params.string_member("uri"))
         .map(|uri| uri.into_owned())
         .ok_or_else(|| {
@@ -174,8 +173,7 @@ fn uri_of(call: &Call) -> Result<String, ErrorObject> {
 
 pub(super) fn decode<T: DeserializeOwned>(call: &Call) -> Result<T, ErrorObject> {
     let params = call
-        .params
-        .as_ref()
+        .params()
         .ok_or_else(|| ErrorObject::invalid_params(format!("{} needs params", call.method)))?;
     serde_json::from_slice(params.text())
         .map_err(|error| ErrorObject::invalid_params(format!("{}: {error}", call.method)))

@@ -21,7 +21,7 @@ impl Router {
         let skills = self.catalog().skills.clone()?;
         let answer = match call.method.as_str() {
             "skills/list" => {
-                let cursor = match &call.params {
+                let cursor = match call.params() {
                     Some(_) => decode::<PaginatedRequestParams>(call).map(|params| params.cursor),
                     None => Ok(None),
                 };

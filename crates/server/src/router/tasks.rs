@@ -74,7 +74,7 @@ impl Router {
         let Some(background) = self.background() else {
             return unknown_method(&call);
         };
-        let params: PaginatedRequestParams = match decode(call.params.as_ref()) {
+        let params: PaginatedRequestParams = match decode(call.params()) {
             Ok(params) => params,
             Err(error) => return Reply::Now(Answer::Error(error)),
         };
@@ -126,7 +126,7 @@ impl Router {
         let Some(background) = self.background() else {
             return unknown_method(&call);
         };
-        let params: P = match decode(call.params.as_ref()) {
+        let params: P = match decode(call.params()) {
             Ok(params) => params,
             Err(error) => return Reply::Now(Answer::Error(error)),
         };

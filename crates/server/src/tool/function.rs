@@ -4,12 +4,12 @@ use std::future::Future;
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
-use switchboard_protocol::{Payload, RawJson};
+use switchboard_protocol::RawJson;
 
 use crate::arguments::decode_arguments;
 use crate::context::Context;
 use crate::schema::{self, NoArguments, SchemaError};
-use crate::tool::{IntoToolResult, Outcome, OutcomeFuture};
+use crate::tool::{Given, IntoToolResult, Outcome, OutcomeFuture};
 
 /// A function that can be a tool: `async fn(Arguments) -> Result`, the same with a
 /// [`Context`] after the arguments, and both without arguments.
@@ -26,7 +26,7 @@ pub trait ToolFunction<M>: Send + Sync + 'static {
 
     /// Reads the arguments and calls the function.
     #[doc(hidden)]
-    fn run(&self, arguments: Option<Payload>, schema: &RawJson, context: Context) -> OutcomeFuture;
+    fn run(&self, given: Given<'_>, schema: &RawJson, context: &Context) -> OutcomeFuture;
 }
 
 /// `async fn(Arguments) -> Result`
@@ -45,8 +45,8 @@ where
         Fut::Output::output_schema()
     }
 
-    fn run(&self, arguments: Option<Payload>, schema: &RawJson, _: Context) -> OutcomeFuture {
-        match read(arguments.as_ref(), schema) {
+    fn run(&self, given: Given<'_>, schema: &RawJson, _: &Context) -> OutcomeFuture {
+        match read(given, schema) {
             Ok(arguments) => finish(self(arguments)),
             Err(wrong) => Box::pin(std::future::ready(wrong)),
         }
@@ -69,9 +69,9 @@ where
         Fut::Output::output_schema()
     }
 
-    fn run(&self, arguments: Option<Payload>, schema: &RawJson, context: Context) -> OutcomeFuture {
-        match read(arguments.as_ref(), schema) {
-            Ok(arguments) => finish(self(arguments, context)),
+    fn run(&self, given: Given<'_>, schema: &RawJson, context: &Context) -> OutcomeFuture {
+        match read(given, schema) {
+            Ok(arguments) => finish(self(arguments, context.clone())),
             Err(wrong) => Box::pin(std::future::ready(wrong)),
         }
     }
@@ -92,8 +92,8 @@ where
         Fut::Output::output_schema()
     }
 
-    fn run(&self, arguments: Option<Payload>, schema: &RawJson, _: Context) -> OutcomeFuture {
-        match read::<NoArguments>(arguments.as_ref(), schema) {
+    fn run(&self, given: Given<'_>, schema: &RawJson, _: &Context) -> OutcomeFuture {
+        match read::<NoArguments>(given, schema) {
             Ok(_) => finish(self()),
             Err(wrong) => Box::pin(std::future::ready(wrong)),
         }
@@ -115,9 +115,9 @@ where
         Fut::Output::output_schema()
     }
 
-    fn run(&self, arguments: Option<Payload>, schema: &RawJson, context: Context) -> OutcomeFuture {
-        match read::<NoArguments>(arguments.as_ref(), schema) {
-            Ok(_) => finish(self(context)),
+    fn run(&self, given: Given<'_>, schema: &RawJson, context: &Context) -> OutcomeFuture {
+        match read::<NoArguments>(given, schema) {
+            Ok(_) => finish(self(context.clone())),
             Err(wrong) => Box::pin(std::future::ready(wrong)),
         }
     }
@@ -128,7 +128,6 @@ fn finish<R: IntoToolResult>(result: impl Future<Output = R> + Send + 'static) -
 }
 
 /// Reads arguments as the type that the function wants; if they are not that, the model is told.
-fn read<A: DeserializeOwned>(arguments: Option<&Payload>, schema: &RawJson) -> Result<A, Outcome> {
-    let text = arguments.map(|arguments| &**arguments.text());
-    decode_arguments(text, schema).map_err(|error| Outcome::BadArguments(error.to_string()))
+fn read<A: DeserializeOwned>(given: Given<'_>, schema: &RawJson) -> Result<A, Outcome> {
+    decode_arguments(given.text(), schema).map_err(|error| Outcome::BadArguments(error.to_string()))
 }
