@@ -7,8 +7,8 @@ use std::process::Command;
 
 use crate::process::{self, Show};
 use crate::report::{Outcome, Report};
-use crate::workspace::Workspace;
-use crate::{budget, interop, libtest, skips, tools};
+use crate::workspace::{Package, Workspace};
+use crate::{budget, duplicates, interop, libtest, skips, tools};
 
 /// One thing the check looks at.
 pub(crate) struct Step {
@@ -25,7 +25,7 @@ const STEPS: &[Step] = &[
     step("examples", examples),
     step("deny", deny),
     step("budgets", budget::run),
-    step("duplicates", budget::run_duplicates),
+    step("duplicates", duplicates::run),
     step("msrv", oldest_rust),
     step("fuzz", fuzz),
     step("fuzz-nightly", fuzz_nightly),
@@ -70,42 +70,78 @@ fn format(workspace: &Workspace) -> Outcome {
 }
 
 fn clippy(workspace: &Workspace) -> Outcome {
-    for_each_manifest(workspace, |manifest| {
+    let mut outcome = for_each_manifest(workspace, |manifest| {
         let mut command = workspace.cargo();
-        command.args(["clippy", "--workspace", "--all-targets"]);
+        command.args(["clippy", "--workspace", "--all-targets", "--all-features"]);
         command.args(["--manifest-path", manifest]);
         if manifest == tools::RMCP_MANIFEST {
             command.arg("--target-dir").arg(tools::rmcp_target()?);
         }
         command.args(["--", "-D", "warnings"]);
         succeeds(&mut command, "cargo clippy")
-    })
+    });
+    for package in with_features(workspace) {
+        // Without any, then each alone: all of them at once were seen above.
+        let single = package.features.iter().map(String::as_str);
+        for features in std::iter::once("").chain(single) {
+            let mut command = workspace.cargo();
+            command.args(["clippy", "--package", &package.name, "--all-targets"]);
+            command.args(["--no-default-features", "--features", features]);
+            command.args(["--", "-D", "warnings"]);
+            let name = format!("cargo clippy of {} with [{features}]", package.name);
+            outcome.failures.extend(succeeds(&mut command, &name).err());
+        }
+    }
+    outcome
 }
 
 fn tests(workspace: &Workspace) -> Outcome {
-    let mut command = workspace.cargo();
-    command.args(["test", "--workspace", "--all-targets", "--no-fail-fast"]);
-    counted_tests(workspace, &mut command)
+    tests_of(workspace, "--all-targets")
 }
 
 // `--all-targets` leaves them out.
 fn doc_tests(workspace: &Workspace) -> Outcome {
+    tests_of(workspace, "--doc")
+}
+
+/// The tests of these targets: of everything with every feature, and of each package that has
+/// features without them, because that is how most who use it build it.
+fn tests_of(workspace: &Workspace, targets: &str) -> Outcome {
     let mut command = workspace.cargo();
-    command.args(["test", "--workspace", "--doc", "--no-fail-fast"]);
-    counted_tests(workspace, &mut command)
+    command.args(["test", "--workspace", "--all-features", targets]);
+    command.arg("--no-fail-fast");
+    let mut outcome = counted_tests(workspace, &mut command);
+    for package in with_features(workspace) {
+        let mut command = workspace.cargo();
+        command.args(["test", "--package", &package.name, "--no-default-features"]);
+        command.args([targets, "--no-fail-fast"]);
+        outcome.add(counted_tests(workspace, &mut command));
+    }
+    outcome
+}
+
+fn with_features(workspace: &Workspace) -> impl Iterator<Item = &Package> {
+    let packages = workspace.packages.iter();
+    packages.filter(|package| !package.features.is_empty())
 }
 
 fn docs(workspace: &Workspace) -> Outcome {
     let mut command = workspace.cargo();
-    command.args(["doc", "--workspace", "--no-deps"]);
+    command.args(["doc", "--workspace", "--no-deps", "--all-features"]);
     command.env("RUSTDOCFLAGS", "-D warnings");
     succeeds(&mut command, "cargo doc").into()
 }
 
 fn examples(workspace: &Workspace) -> Outcome {
     let mut command = workspace.cargo();
-    command.args(["build", "--workspace", "--examples"]);
-    succeeds(&mut command, "cargo build --examples").into()
+    command.args([
+        "build",
+        "--workspace",
+        "--all-features",
+        "--examples",
+        "--bins",
+    ]);
+    succeeds(&mut command, "cargo build --examples --bins").into()
 }
 
 fn deny(workspace: &Workspace) -> Outcome {
@@ -142,7 +178,7 @@ fn oldest_rust(workspace: &Workspace) -> Outcome {
         return Outcome::not_applicable(format!("rustup has no toolchain {version}"));
     };
     let mut command = workspace.cargo_of(&toolchain);
-    command.args(["check", "--workspace", "--all-targets"]);
+    command.args(["check", "--workspace", "--all-targets", "--all-features"]);
     // Two compilers in one folder would rebuild everything each time.
     command.env("CARGO_TARGET_DIR", workspace.target.join("oldest-rust"));
     succeeds(&mut command, "cargo check with the oldest Rust").into()

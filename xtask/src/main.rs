@@ -6,6 +6,7 @@
 mod bench;
 mod budget;
 mod check;
+mod duplicates;
 mod interop;
 mod libtest;
 mod process;

@@ -23,6 +23,8 @@ pub(crate) struct Package {
     pub(crate) rust_version: Option<String>,
     /// The names of its examples.
     pub(crate) examples: Vec<String>,
+    /// Its cargo features, but for `default`.
+    pub(crate) features: Vec<String>,
 }
 
 impl Workspace {
@@ -99,12 +101,17 @@ fn read_package(package: &Value) -> Option<Package> {
     let targets = package.get("targets")?.as_array()?;
     let examples = targets.iter().filter(is_example);
     let rust_version = package.get("rust_version").and_then(Value::as_str);
+    let features = package.get("features")?.as_object()?.keys();
     Some(Package {
         name: package.get("name")?.as_str()?.to_owned(),
         rust_version: rust_version.map(str::to_owned),
         examples: examples
             .filter_map(|target| target.get("name")?.as_str())
             .map(str::to_owned)
+            .collect(),
+        features: features
+            .filter(|name| *name != "default")
+            .cloned()
             .collect(),
     })
 }

@@ -37,7 +37,17 @@
 //! 2. [`tool`], [`resource`], [`template`], [`prompt`]: what it offers, as functions;
 //!    [`ToolHandler`]: tools that are not known when the program is written
 //! 3. [`Context`]: what a handler knows of its call and can do besides answering
-//! 4. [`Service`] and [`Site`]: every call as it came, for gateways
+//! 4. [`Limits`]: how much of everything; [`access`]: who may call over HTTP;
+//!    [`SealingKeys`]: what several instances share
+//! 5. [`Service`] and [`Site`]: every call as it came, for gateways
+//!
+//! `docs/guide/servers.md` in the repository is the same at length.
+//!
+//! Cargo features, none of them on by default:
+//!
+//! - `validate`: the arguments of [raw tools](raw_tool) and structured results are checked
+//!   against their JSON Schemas. Typed arguments need none: they are checked by being read.
+//! - `skills`: the module of that name, which serves a folder of skills.
 
 pub mod access;
 mod arguments;
@@ -97,3 +107,12 @@ pub use tool::{
 
 pub use switchboard_protocol as protocol;
 pub use switchboard_transport as transport;
+
+/// The code in the guide and in the README, as tests.
+#[cfg(doctest)]
+mod guide {
+    #[doc = include_str!("../../../README.md")]
+    mod readme {}
+    #[doc = include_str!("../../../docs/guide/servers.md")]
+    mod servers {}
+}
