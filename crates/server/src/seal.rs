@@ -1,16 +1,17 @@
 //! What a client carries for us, so that we can trust it when it comes back.
 //!
-//! `requestState` and list cursors leave this process and return as input of
-//! whoever sends them. They are sealed: encrypted and authenticated, bound to the
-//! caller and the request that they were made for (see [`Binding`]), valid for a
-//! limited time. A seal may be presented twice; who needs single use keeps a record.
+//! `requestState` leaves this process and returns as input of whoever sends it. It is
+//! sealed: encrypted and authenticated, bound to the caller and the request that it was
+//! made for (see [`Binding`]), valid for a limited time. A seal may be presented twice;
+//! who needs single use keeps a record. Cursors of lists say nothing that is secret or
+//! trusted, and are not sealed.
 //!
 //! ```text
 //!  version 1 │ key id 4 │ nonce 12 │ ciphertext of (expiry 8, content) │ tag 16
 //! ```
 //! as base64url without padding; version, key id and binding are authenticated too.
 //!
-//! Specification: 2026-07-28, basic/patterns/mrtr, `requestState`; server/utilities/pagination.
+//! Specification: 2026-07-28, basic/patterns/mrtr, `requestState`.
 
 mod binding;
 
