@@ -7,10 +7,14 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use switchboard_server::protocol::types::{CallToolResult, Tool};
-use switchboard_server::protocol::{Payload, RawJson};
+use switchboard_server::protocol::jsonrpc::ErrorObject;
+use switchboard_server::protocol::types::{
+    CallToolResult, Implementation, ServerCapabilities, Tool, ToolsCapability,
+};
+use switchboard_server::protocol::{Payload, RawJson, Revision};
 use switchboard_server::{
-    Context, Failure, Limits, NoArguments, Outcome, Server, Site, ToolHandler, tool,
+    About, Answer, Call, Change, Context, Failure, Limits, NoArguments, Outcome, Reply, Server,
+    Service, Site, ToolHandler, tool,
 };
 
 use crate::fixture::{Witness, server, site};
@@ -220,4 +224,77 @@ async fn an_endpoint_that_stops_leaves_the_streams_of_another_alone() {
     Served::new(&site).await.ended().await;
     let end = tokio::time::timeout(Duration::from_millis(500), stream.event()).await;
     assert!(end.is_err(), "{end:?}");
+}
+
+#[test]
+fn what_may_wait_for_a_slow_client_is_the_same_on_every_wire() {
+    let mut limits = Limits::default();
+    limits.queued = 12_345;
+    let site = server(&Witness::new()).limits(limits).site().unwrap();
+    assert_eq!(site.http_settings().stream.bytes, 12_345);
+}
+
+/// Has tools, and calls none.
+struct Listing;
+
+impl Service for Listing {
+    fn about(&self) -> About {
+        let mut capabilities = ServerCapabilities::default();
+        let tools: &mut ToolsCapability = capabilities.tools.get_or_insert_default();
+        tools.list_changed = Some(true);
+        About::new(Implementation::new("listing", "1.0.0"), capabilities)
+    }
+
+    fn call(&self, call: Call) -> Reply {
+        let error = ErrorObject::method_not_found(call.method.as_str());
+        Reply::Now(Answer::Error(error))
+    }
+}
+
+#[tokio::test]
+async fn a_service_has_limits_and_revisions_and_tells_of_changes() {
+    let mut limits = Limits::default();
+    limits.body = 1_000;
+    let site = Site::new(Listing)
+        .limits(limits)
+        .revisions([Revision::V2025_06_18]);
+    assert_eq!(site.http_settings().body_limit, 1_000);
+    let mut client = PipeClient::connect(&site);
+    let answer = client.initialize("2025-11-25", json!({})).await;
+    assert_eq!(
+        answer["result"]["protocolVersion"], "2025-06-18",
+        "{answer}"
+    );
+    client.settle().await;
+    site.tell(&Change::Tools);
+    client.hear("notifications/tools/list_changed").await;
+}
+
+#[cfg(feature = "skills")]
+#[tokio::test]
+async fn whoever_subscribed_to_a_file_of_a_skill_hears_of_its_change() {
+    use switchboard_server::skills::Skills;
+
+    let folder = std::env::temp_dir().join(format!("switchboard-review-{}", std::process::id()));
+    let skill = folder.join("greet");
+    std::fs::create_dir_all(&skill).unwrap();
+    let write = |text: &str| {
+        let text = format!("---\nname: greet\ndescription: How to greet.\n---\n{text}\n");
+        std::fs::write(skill.join("SKILL.md"), text).unwrap();
+    };
+    write("Say hello.");
+    let skills = Skills::folder(&folder).unwrap();
+    let server = Server::new("skilled", "1.0.0").skills(skills.clone());
+    let handle = server.handle();
+    let site = server.site().unwrap();
+    let mut client = PipeClient::open(&site, "2025-11-25", json!({})).await;
+    let uri = json!({"uri": "skill://greet/SKILL.md"});
+    let subscribed = client.call("resources/subscribe", uri.clone()).await;
+    assert!(subscribed["result"].is_object(), "{subscribed}");
+    write("Say hello, and smile.");
+    handle.skills_changed(&skills.reload().unwrap());
+    let told = client.hear("notifications/resources/updated").await;
+    assert_eq!(told["params"]["uri"], uri["uri"]);
+    client.hear("notifications/resources/list_changed").await;
+    std::fs::remove_dir_all(&folder).unwrap();
 }
