@@ -16,9 +16,12 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Instant;
 
 use http::{HeaderName, Response};
+use switchboard_protocol::Method;
 use switchboard_protocol::http::header;
+use switchboard_protocol::http::negotiate::Format;
 use switchboard_protocol::http::server::{Admission, Refusal};
 use switchboard_protocol::http::session::{SessionError, SessionId};
+use switchboard_protocol::jsonrpc::{Frame, Message};
 use switchboard_protocol::machine::Wire;
 use switchboard_protocol::machine::server::{ServerConfig, ServerMachine};
 use switchboard_transport::http::{
@@ -180,6 +183,11 @@ impl Drop for Conversations {
 impl Host for Conversations {
     async fn post(self: Arc<Self>, post: Post) -> Response<Body> {
         let (machine, kind) = match &post.admission {
+            Admission::Stateless if !can_be_answered(&post) => {
+                let wanted = Format::EventStream.media_type();
+                let refusal = Refusal::NotAcceptable { wanted };
+                return refuse(&refusal, &self.home.settings.endpoint, Some(&post.frame));
+            }
             Admission::Stateless => {
                 let machine = ServerMachine::stateless(self.configs().http);
                 (machine, Kind::Stateless)
@@ -271,6 +279,17 @@ impl Host for Conversations {
     fn stopping(&self) {
         self.home.site.audience.stopping();
     }
+}
+
+/// Does the client take what it will be answered with? A stream of changes is nothing else,
+/// so whoever does not take one would wait for ever.
+fn can_be_answered(post: &Post) -> bool {
+    let is_listening = matches!(
+        &post.frame,
+        Ok(Frame::Single(Message::Request(request)))
+            if request.method == Method::SubscriptionsListen
+    );
+    !is_listening || post.accepted.accepts(Format::EventStream)
 }
 
 const SESSION_ID: HeaderName = header::SESSION_ID;

@@ -19,7 +19,7 @@ use switchboard_server::{
 
 use crate::fixture::{Witness, server, site};
 use crate::http_client::{Connection, Response, Served};
-use crate::peer::{HttpPeer, Peer, WIRES};
+use crate::peer::{HttpPeer, Peer, StatelessPeer, WIRES};
 use crate::pipe_client::{PipeClient, request};
 
 #[tokio::test]
@@ -297,4 +297,16 @@ async fn whoever_subscribed_to_a_file_of_a_skill_hears_of_its_change() {
     assert_eq!(told["params"]["uri"], uri["uri"]);
     client.hear("notifications/resources/list_changed").await;
     std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[tokio::test]
+async fn whoever_listens_without_taking_a_stream_is_told_at_once() {
+    let peer = StatelessPeer::connect(&site(&Witness::new())).await;
+    let params = json!({"notifications": {"toolsListChanged": true}});
+    let mut headers = peer.headers("subscriptions/listen", &params);
+    headers[0] = "accept: application/json".to_owned();
+    let text = request(1, "subscriptions/listen", peer.params(params)).to_string();
+    let response = peer.served.request("POST", "/mcp", &headers, &text).await;
+    assert_eq!(response.status, 406);
+    assert_eq!(response.json().await["id"], 1);
 }
