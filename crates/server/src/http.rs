@@ -250,9 +250,11 @@ impl Host for Conversations {
         let _ = sender.send_event(&get.endpoint_event(&id));
         conversation.join_audience();
         conversation.take_stream(&sender);
-        // The stream is the connection: when it ends, so does the session.
+        // The stream is the connection: when it ends, so does the session. While it is read,
+        // the session is in use.
         let (sessions, principal) = (Arc::downgrade(&self), get.principal);
         sender.on_closed(move || {
+            drop(conversation);
             if let Some(conversations) = sessions.upgrade()
                 && let Some(gone) = conversations.sessions.remove(&id, principal.as_deref())
             {

@@ -310,3 +310,35 @@ async fn whoever_listens_without_taking_a_stream_is_told_at_once() {
     assert_eq!(response.status, 406);
     assert_eq!(response.json().await["id"], 1);
 }
+
+#[tokio::test]
+async fn a_client_of_2024_11_05_that_only_listens_is_not_idle() {
+    let mut limits = Limits::default();
+    limits.session_idle = Duration::from_millis(50);
+    let site = server(&Witness::new()).limits(limits).site().unwrap();
+    let mut settings = site.http_settings();
+    settings.old_transport = Some(Default::default());
+    let served = Served::with(&site, settings).await;
+    let (mut stream, place) = open_old(&served).await;
+    // Long enough for the session to lapse and for the sweep that would end it.
+    let end = tokio::time::timeout(Duration::from_millis(1_500), stream.event()).await;
+    assert!(end.is_err(), "{end:?}");
+    post_old(&served, &place, &request(1, "ping", json!({}))).await;
+    assert_eq!(stream.message().await.unwrap()["id"], 1);
+}
+
+#[tokio::test]
+async fn without_any_silence_a_client_that_takes_no_stream_is_waited_with() {
+    let mut limits = Limits::default();
+    limits.keep_alive = Duration::ZERO;
+    let witness = Witness::new();
+    let site = server(&witness).limits(limits).site().unwrap();
+    let peer = HttpPeer::open(&site, "2025-11-25", json!({})).await;
+    let mut connection = Connection::open(peer.served.address).await;
+    let wait = request(7, "tools/call", json!({"name": "wait"})).to_string();
+    let headers = peer.headers("application/json");
+    connection.send("POST", "/mcp", &headers, &wait).await;
+    witness.started(1).await;
+    witness.let_go(1);
+    assert_eq!(connection.response().await.json().await["id"], 7);
+}
