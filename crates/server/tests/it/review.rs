@@ -193,7 +193,7 @@ async fn a_limit_of_time_may_be_as_long_as_can_be() {
 async fn calls_that_clients_without_a_session_leave_behind_are_bounded() {
     let witness = Witness::new();
     let mut limits = Limits::default();
-    limits.calls = 4;
+    limits.sessions = 4;
     let site = server(&witness).limits(limits).site().unwrap();
     let mut settings = site.http_settings();
     settings.endpoint.requires_session = false;
