@@ -4,10 +4,12 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use switchboard_server::protocol::jsonrpc::ErrorObject;
+use switchboard_server::protocol::jsonrpc::{ErrorObject, Notification};
+use switchboard_server::protocol::machine::server::Caller;
 use switchboard_server::protocol::types::{
     CallToolResult, Implementation, ServerCapabilities, Tool, ToolsCapability,
 };
@@ -341,4 +343,53 @@ async fn without_any_silence_a_client_that_takes_no_stream_is_waited_with() {
     witness.started(1).await;
     witness.let_go(1);
     assert_eq!(connection.response().await.json().await["id"], 7);
+}
+
+#[tokio::test]
+#[ignore = "connections are cut when the time to drain is over: http/conversation.rs, listen.rs"]
+async fn calls_that_are_under_way_when_an_endpoint_ends_are_told_so() {
+    let witness = Witness::new();
+    let mut limits = Limits::default();
+    limits.drain_http = Duration::from_millis(50);
+    let site = server(&witness).limits(limits).site().unwrap();
+    let mut peer = StatelessPeer::connect(&site).await;
+    let params = json!({"name": "wait"});
+    let headers = peer.headers("tools/call", &params);
+    let text = request(1, "tools/call", peer.params(params)).to_string();
+    let mut connection = Connection::open(peer.served.address).await;
+    connection.send("POST", "/mcp", &headers, &text).await;
+    witness.started(1).await;
+    peer.served.stop();
+    let answer = connection.response().await.json().await;
+    assert_eq!(answer["error"]["code"], -32603, "{answer}");
+}
+
+/// Breaks when it is told something.
+struct Fragile;
+
+impl Service for Fragile {
+    fn about(&self) -> About {
+        Listing.about()
+    }
+
+    fn call(&self, call: Call) -> Reply {
+        Listing.call(call)
+    }
+
+    fn told(&self, _: Notification, _: Option<&Arc<Caller>>) {
+        panic!("at the service's own fault")
+    }
+}
+
+#[tokio::test]
+#[ignore = "nothing catches what a service does with a notification: pipe.rs, conversation.rs"]
+async fn a_service_that_breaks_when_it_is_told_something_harms_nobody() {
+    let site = Site::new(Fragile);
+    for wire in WIRES {
+        let mut peer = Peer::open(wire, &site, "2025-11-25", json!({})).await;
+        let told = json!({"jsonrpc": "2.0", "method": "notifications/roots/list_changed"});
+        peer.send(&told.to_string()).await;
+        let answer = peer.call("ping", json!({})).await;
+        assert!(answer["result"].is_object(), "{wire:?}: {answer}");
+    }
 }
