@@ -117,6 +117,18 @@ impl Handle {
         self.0.audience().tell(&Change::Tools);
     }
 
+    /// The folder of skills has changed, as [`reload`](crate::skills::Skills::reload) has found.
+    #[cfg(feature = "skills")]
+    pub fn skills_changed(&self, changes: &crate::skills::SkillChanges) {
+        let listed = [&changes.added, &changes.removed, &changes.changed];
+        if listed.iter().any(|uris| !uris.is_empty()) {
+            self.0.audience().tell(&Change::Resources);
+        }
+        for uri in &changes.files {
+            self.resource_updated(uri);
+        }
+    }
+
     fn add(&self, offer: impl Offer) -> Result<(), BuildError> {
         let change = offer.offer(&mut self.0.write())?;
         self.0.audience().tell(&change);

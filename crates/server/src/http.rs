@@ -16,9 +16,12 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Instant;
 
 use http::{HeaderName, Response};
+use switchboard_protocol::Method;
 use switchboard_protocol::http::header;
+use switchboard_protocol::http::negotiate::Format;
 use switchboard_protocol::http::server::{Admission, Refusal};
 use switchboard_protocol::http::session::{SessionError, SessionId};
+use switchboard_protocol::jsonrpc::{Frame, Message};
 use switchboard_protocol::machine::Wire;
 use switchboard_protocol::machine::server::{ServerConfig, ServerMachine};
 use switchboard_transport::http::{
@@ -206,6 +209,11 @@ impl Drop for Conversations {
 impl Host for Conversations {
     async fn post(self: Arc<Self>, post: Post) -> Response<Body> {
         let (machine, kind) = match &post.admission {
+            Admission::Stateless if !can_be_answered(&post) => {
+                let wanted = Format::EventStream.media_type();
+                let refusal = Refusal::NotAcceptable { wanted };
+                return refuse(&refusal, &self.home.settings.endpoint, Some(&post.frame));
+            }
             Admission::Stateless => return self.answer_alone(post).await,
             Admission::Sessionless { revision } => {
                 let machine = ServerMachine::sessionless(self.configs().http, *revision);
@@ -265,9 +273,11 @@ impl Host for Conversations {
         let _ = sender.send_event(&get.endpoint_event(&id));
         conversation.join_audience();
         conversation.take_stream(&sender);
-        // The stream is the connection: when it ends, so does the session.
+        // The stream is the connection: when it ends, so does the session. While it is read,
+        // the session is in use.
         let (sessions, principal) = (Arc::downgrade(&self), get.principal);
         sender.on_closed(move || {
+            drop(conversation);
             if let Some(conversations) = sessions.upgrade()
                 && let Some(gone) = conversations.sessions.remove(&id, principal.as_deref())
             {
@@ -294,6 +304,17 @@ impl Host for Conversations {
     fn stopping(&self) {
         self.home.site.audience.stopping();
     }
+}
+
+/// Does the client take what it will be answered with? A stream of changes is nothing else,
+/// so whoever does not take one would wait for ever.
+fn can_be_answered(post: &Post) -> bool {
+    let is_listening = matches!(
+        &post.frame,
+        Ok(Frame::Single(Message::Request(request)))
+            if request.method == Method::SubscriptionsListen
+    );
+    !is_listening || post.accepted.accepts(Format::EventStream)
 }
 
 const SESSION_ID: HeaderName = header::SESSION_ID;

@@ -95,7 +95,7 @@ pub use schema::{NoArguments, SchemaError, lint as lint_schema};
 pub use seal::{SealingKeys, SecretError};
 pub use server::Server;
 pub use service::{About, Answer, AnswerFuture, Call, Reply, Service};
-pub use site::{HttpService, Site, shutdown_signal};
+pub use site::{Change, HttpService, Site, shutdown_signal};
 pub use tasks::{
     MemoryTasks, StoreError, StoreFuture, TaskChange, TaskError, TaskLimits, TaskOwner, TaskPage,
     TaskRecord, TaskState, TaskStore,

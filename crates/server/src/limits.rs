@@ -19,7 +19,8 @@ pub struct Limits {
     pub body: usize,
     /// Calls in flight on one connection or session. Further ones are refused as busy.
     pub calls: usize,
-    /// Resources that one session may subscribe to.
+    /// Resources that one session may subscribe to; in the stateless era, resources and tasks
+    /// that one stream of changes may name.
     pub subscriptions: usize,
     /// How long a handler may work. No limit unless one is set.
     pub handler: Option<Duration>,

@@ -49,6 +49,9 @@ where
 /// A family of resources whose URIs fit an RFC 6570 template. The function gets the
 /// variables, as a type with a field for each.
 ///
+/// They are decoded, and the client chooses them: one may hold `/` and `..`, so it must be
+/// checked before it becomes part of a path.
+///
 /// ```
 /// use serde::Deserialize;
 /// use switchboard_server::{Server, template};

@@ -26,6 +26,8 @@ use crate::pipe;
 use crate::seal::SealingKeys;
 use crate::service::Service;
 
+pub use switchboard_protocol::machine::server::Change;
+
 /// A service that can be reached, in several ways at once. Cheap to clone.
 #[derive(Clone)]
 pub struct Site {
@@ -42,6 +44,33 @@ impl Site {
             Revision::ALL.to_vec(),
             SealingKeys::random(),
         )
+    }
+
+    /// The same, with these limits. What was begun before keeps those that it had.
+    #[must_use]
+    pub fn limits(&self, limits: Limits) -> Self {
+        self.changed(|site| site.limits = limits)
+    }
+
+    /// The same, which speaks these revisions; all of them if nothing is said.
+    #[must_use]
+    pub fn revisions(&self, revisions: impl Into<Vec<Revision>>) -> Self {
+        self.changed(|site| site.revisions = revisions.into())
+    }
+
+    /// The same, with these keys to seal what clients carry from call to call. Several
+    /// instances behind one address must have the same.
+    #[must_use]
+    pub fn sealing_keys(&self, keys: SealingKeys) -> Self {
+        self.changed(|site| site.seals = keys)
+    }
+
+    /// Something has changed that clients may want to hear of, such as the list of tools.
+    ///
+    /// For a [`Service`] of your own; a [`Server`](crate::Server) is changed by its
+    /// [`Handle`](crate::Handle), which tells them by itself.
+    pub fn tell(&self, change: &Change) {
+        self.shared.audience.tell(change);
     }
 
     pub(crate) fn with(
@@ -118,6 +147,7 @@ impl Site {
         settings.max_connections = limits.connections;
         settings.drain = limits.drain_http;
         settings.stream.keep_alive = limits.keep_alive;
+        settings.stream.bytes = limits.queued;
         settings
     }
 
@@ -160,6 +190,22 @@ impl Site {
     pub fn endpoint(&self, settings: HttpSettings) -> HttpService {
         let conversations = Conversations::new(Arc::clone(&self.shared), settings.clone());
         HttpService(Endpoint::new(Arc::new(conversations), settings))
+    }
+
+    /// The same service at a site of its own.
+    fn changed(&self, change: impl FnOnce(&mut core::Site)) -> Self {
+        let shared = &*self.shared;
+        let mut site = core::Site {
+            service: Arc::clone(&shared.service),
+            limits: shared.limits.clone(),
+            revisions: shared.revisions.clone(),
+            seals: shared.seals.clone(),
+            audience: Arc::clone(&shared.audience),
+        };
+        change(&mut site);
+        Self {
+            shared: Arc::new(site),
+        }
     }
 }
 

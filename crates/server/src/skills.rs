@@ -5,8 +5,8 @@
 //! `resources/read` from there. It opens no file on behalf of a peer: a URI is looked
 //! up among those that the folder has, and what is served always matches the digests
 //! that were published with it. [`Skills::reload`] reads the folder anew and says what
-//! changed; telling clients, and calling these functions for their methods, is left to
-//! the rest of the crate.
+//! changed; clients are told by [`Handle::skills_changed`](crate::Handle::skills_changed).
+//! Calling these functions for their methods is left to the rest of the crate.
 //!
 //! ```text
 //! skills/                        not served itself
@@ -107,7 +107,8 @@ impl Skills {
         Self::open(path.as_ref(), options, true)
     }
 
-    /// Reads the folder again, and serves what it holds now.
+    /// Reads the folder again, and serves what it holds now. Give what changed to
+    /// [`Handle::skills_changed`](crate::Handle::skills_changed), so that clients hear of it.
     ///
     /// This waits for the disk: in a task, call it through `spawn_blocking`. Of two calls at
     /// once, the one that ends last decides what is served.
@@ -232,6 +233,11 @@ impl Skills {
             .filter_map(|uri| snapshot.files.get(uri))
             .map(|file| file.resource.clone())
             .collect()
+    }
+
+    /// Is this the URI of a file of a skill?
+    pub(crate) fn has_file(&self, uri: &str) -> bool {
+        self.snapshot().files.contains_key(uri)
     }
 
     fn open(

@@ -38,6 +38,9 @@ pub(crate) use outcome::OutcomeFuture;
 /// anything that [becomes one](IntoToolResult). The function may take a
 /// [`Context`](crate::Context) besides, and it need not take arguments at all.
 ///
+/// Until it first waits it runs where the connection is served: what blocks or computes for
+/// long belongs into `tokio::task::spawn_blocking`, or other calls wait for it.
+///
 /// ```
 /// use serde::Deserialize;
 /// use schemars::JsonSchema;

@@ -25,15 +25,11 @@ pub(super) struct Waiting<'a> {
 impl<'a> Waiting<'a> {
     /// Waits; after so much silence a stream is begun, so that nobody between takes the
     /// connection for dead.
-    pub(super) const fn new(
-        conversation: &'a Arc<Conversation>,
-        lane: Lane,
-        patience: Duration,
-    ) -> Self {
+    pub(super) fn new(conversation: &'a Arc<Conversation>, lane: Lane, patience: Duration) -> Self {
         Self {
             conversation,
             lane,
-            patience,
+            patience: patience.max(SHORTEST_PATIENCE),
             timer: None,
             is_answered: false,
         }
@@ -70,3 +66,6 @@ impl Drop for Waiting<'_> {
         }
     }
 }
+
+// Without it, no patience at all would look again and again without a rest.
+const SHORTEST_PATIENCE: Duration = Duration::from_millis(10);

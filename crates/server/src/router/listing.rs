@@ -5,6 +5,8 @@
 //!
 //! Specification: server/utilities/pagination.
 
+use std::collections::HashSet;
+
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use switchboard_protocol::Method;
@@ -26,13 +28,11 @@ impl Router {
         let handlers = catalog.tool_handlers.clone();
         // Handlers are code of the author's, which may want to change the catalog.
         drop(catalog);
-        for handler in handlers {
-            for tool in handler.list() {
-                // The first who offers a name has it.
-                if tools.iter().all(|taken| taken.name != tool.name) {
-                    tools.push(tool);
-                }
-            }
+        if !handlers.is_empty() {
+            // The first who offers a name has it.
+            let mut taken: HashSet<String> = tools.iter().map(|tool| tool.name.clone()).collect();
+            let all = handlers.iter().flat_map(|handler| handler.list());
+            tools.extend(all.filter(|tool| taken.insert(tool.name.clone())));
         }
         if !Method::TasksResult.exists_in(call.context.revision()) {
             // Which tools become tasks is said in 2025-11-25 only.

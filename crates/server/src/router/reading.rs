@@ -69,7 +69,12 @@ impl Router {
             Err(error) => return Answer::Error(error),
         };
         let catalog = self.catalog();
-        let is_known = catalog.resources.find(&uri).is_some()
+        #[cfg(feature = "skills")]
+        let is_of_skill = (catalog.skills.as_ref()).is_some_and(|skills| skills.has_file(&uri));
+        #[cfg(not(feature = "skills"))]
+        let is_of_skill = false;
+        let is_known = is_of_skill
+            || catalog.resources.find(&uri).is_some()
             || catalog
                 .templates
                 .iter()

@@ -9,7 +9,8 @@ pub struct TaskLimits {
     /// Tasks in all, those at their end included until their time is over. Further calls
     /// are answered without a task where that can be, and refused as busy otherwise.
     pub total: usize,
-    /// Tasks of one caller, where callers are known.
+    /// Tasks of one caller, where callers are known, in [`MemoryTasks`](crate::MemoryTasks).
+    /// A store of your own has its own limit.
     pub per_caller: usize,
     /// How long a task is kept from its creation on, if the client does not say.
     pub life: Duration,

@@ -22,6 +22,7 @@ mod offers;
 #[cfg(unix)]
 mod process;
 mod races;
+mod review;
 mod sessions;
 mod soak;
 mod stateless;

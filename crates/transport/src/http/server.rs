@@ -14,9 +14,10 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http::header::{ALLOW, ORIGIN};
+use http::header::{ALLOW, AUTHORIZATION, COOKIE, Entry, ORIGIN, PROXY_AUTHORIZATION};
 use http::request::Parts;
-use http::{HeaderValue, Method as Verb, Request, Response, StatusCode};
+use http::{HeaderMap, HeaderValue, Method as Verb, Request, Response, StatusCode};
+use switchboard_protocol::http::header;
 use switchboard_protocol::http::negotiate::{Accepted, check_content_type};
 use switchboard_protocol::http::server::{self as rules, Head, Refusal};
 use switchboard_protocol::http::session::{SessionError, SessionId};
@@ -81,7 +82,8 @@ impl<H: Host> Endpoint<H> {
         B::Data: Send,
     {
         let shared = &*self.shared;
-        let (head, body) = request.into_parts();
+        let (mut head, body) = request.into_parts();
+        conceal(&mut head.headers);
         let Some(route) = shared.routes.find(head.uri.path()) else {
             return bare(StatusCode::NOT_FOUND, Body::empty());
         };
@@ -137,6 +139,22 @@ where
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let endpoint = self.clone();
         Box::pin(async move { Ok(endpoint.handle(request).await) })
+    }
+}
+
+/// Keeps what proves who the caller is out of logs: whoever prints the headers does not see it.
+fn conceal(headers: &mut HeaderMap) {
+    for name in [
+        AUTHORIZATION,
+        PROXY_AUTHORIZATION,
+        COOKIE,
+        header::SESSION_ID,
+    ] {
+        if let Entry::Occupied(mut values) = headers.entry(name) {
+            values
+                .iter_mut()
+                .for_each(|value| value.set_sensitive(true));
+        }
     }
 }
 

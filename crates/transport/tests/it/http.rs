@@ -63,6 +63,10 @@ impl Host for Probe {
                     pending().await
                 }
                 "panic" => panic!("a host that breaks"),
+                "print" => {
+                    self.note(format!("{:?}", post.headers));
+                    accepted()
+                }
                 method => {
                     self.note(format!("post {method} {who}").trim_end());
                     json(StatusCode::OK, Bytes::from_static(b"{\"ok\":1}"))

@@ -36,7 +36,8 @@ pub struct ServerConfig {
     pub default_scope: CacheScope,
     /// Requests that may be in flight together.
     pub max_calls: usize,
-    /// Resources that one client of the handshake era may subscribe to.
+    /// Resources that one client of the handshake era may subscribe to; resources and tasks
+    /// that one stream of changes may name in the stateless era.
     pub max_subscriptions: usize,
     /// Streams of changes that one connection may hold open in the stateless era.
     pub max_streams: usize,

@@ -49,6 +49,11 @@ impl ServerMachine {
         {
             return self.reply(lane, None, request.id, Err(error), out);
         }
+        let named = wanted.resources().len() + wanted.tasks().len();
+        if named > self.config.max_subscriptions {
+            let error = ErrorObject::new(ErrorCode::BUSY, "too many resources are subscribed to");
+            return self.reply(lane, None, request.id, Err(error), out);
+        }
         let open = self.serving.iter().into_iter();
         let open = open.filter(|(_, _, f)| matches!(f.work, Work::Listening(_)));
         if open.count() >= self.config.max_streams {

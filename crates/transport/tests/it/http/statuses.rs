@@ -245,3 +245,18 @@ async fn an_endpoint_is_a_service() {
     assert_eq!(response.status(), 200);
     assert_eq!(seen.recv().await.unwrap(), "post ping");
 }
+
+#[tokio::test]
+async fn who_prints_the_headers_sees_no_credentials() {
+    let (endpoint, mut seen, _streams) = endpoint(|_| {});
+    let headers = format!(
+        "{JSON}mcp-session-id: s-secret\nauthorization: Bearer a-secret\ncookie: b-secret\n\
+         cookie: c-secret\nproxy-authorization: d-secret\nx-other: plain\n"
+    );
+    let text = r#"{"jsonrpc":"2.0","id":7,"method":"print"}"#;
+    let response = endpoint.handle(request("POST", "/mcp", &headers, text));
+    assert_eq!(response.await.status(), 202);
+    let printed = seen.recv().await.unwrap();
+    assert!(printed.contains("plain"), "{printed}");
+    assert!(!printed.contains("secret"), "{printed}");
+}
