@@ -92,10 +92,12 @@ impl ToolHandler for Promising {
     }
 }
 
-#[cfg(feature = "validate")]
 #[tokio::test]
 #[ignore = "only tools that are offered one by one are checked: router/calling.rs"]
 async fn what_a_tool_handler_gives_must_fit_the_schema_of_its_tool() {
+    if cfg!(not(feature = "validate")) {
+        return;
+    }
     let site: Site = Server::new("promises", "1.0.0")
         .tools(Promising)
         .site()
