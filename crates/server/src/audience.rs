@@ -65,6 +65,13 @@ impl Audience {
         }
     }
 
+    /// Tells everyone that the server ends now.
+    pub(crate) fn closing(&self) {
+        for link in self.living() {
+            link.closing();
+        }
+    }
+
     fn living(&self) -> Vec<Arc<dyn Link>> {
         let mut links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
         links.all.retain(|link| link.strong_count() > 0);

@@ -8,8 +8,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
+use switchboard_protocol::jsonrpc::ErrorObject;
 use switchboard_protocol::machine::server::{
-    AskError, AskKey, Input, Output, Serve, ServeKey, ServerConfig, ServerMachine, ServerState,
+    Answer, AskError, AskKey, Input, Output, Serve, ServeKey, ServerConfig, ServerMachine,
+    ServerState,
 };
 use switchboard_protocol::{Method, Payload, Revision};
 use tokio::sync::oneshot;
@@ -34,7 +36,8 @@ pub(crate) struct Site {
 impl Site {
     /// The context of a call.
     pub(crate) fn context(&self, serve: Serve, link: Arc<dyn Link>, visitor: Visitor) -> Context {
-        let deadline = self.limits.handler.map(|limit| Instant::now() + limit);
+        let limit = self.limits.handler;
+        let deadline = limit.and_then(|limit| Instant::now().checked_add(limit));
         Context::of_call(serve, link, visitor, deadline)
     }
 
@@ -56,6 +59,7 @@ impl Site {
 /// A machine with the handlers that work for it.
 pub(crate) struct Core {
     pub(crate) machine: ServerMachine,
+    most_bytes: usize,
     running: HashMap<ServeKey, Worker>,
     asked: HashMap<AskKey, oneshot::Sender<Result<Payload, AskError>>>,
     last_ask: u64,
@@ -68,9 +72,11 @@ struct Worker {
 }
 
 impl Core {
-    pub(crate) fn new(machine: ServerMachine) -> Self {
+    /// No answer may be larger than `most_bytes`.
+    pub(crate) fn new(machine: ServerMachine, most_bytes: usize) -> Self {
         Self {
             machine,
+            most_bytes,
             running: HashMap::new(),
             asked: HashMap::new(),
             last_ask: 0,
@@ -78,7 +84,10 @@ impl Core {
     }
 
     /// Takes in something that happened; what is left for the driver is appended.
-    pub(crate) fn handle(&mut self, now: Instant, input: Input, out: &mut Vec<Output>) {
+    pub(crate) fn handle(&mut self, now: Instant, mut input: Input, out: &mut Vec<Output>) {
+        if let Input::Answered { answer, .. } = &mut input {
+            self.check_size(answer);
+        }
         let mut place = out.len();
         self.machine.handle(now, input, out);
         while let Some(output) = out.get(place) {
@@ -87,7 +96,15 @@ impl Core {
                 continue;
             }
             match out.remove(place) {
-                Output::Stop { key } => self.stop(key),
+                Output::Stop { key } => {
+                    self.stop(key);
+                    // A batch may cancel a call of its own, which has not begun then.
+                    let is_its = |o: &Output| matches!(o, Output::Serve(s) if s.key == key);
+                    if let Some(begun) = out.iter().position(is_its) {
+                        out.remove(begun);
+                        place -= usize::from(begun < place);
+                    }
+                }
                 Output::Reply { ask, outcome, .. } => {
                     if let Some(asker) = self.asked.remove(&ask) {
                         // Whoever asked may have stopped waiting.
@@ -145,6 +162,19 @@ impl Core {
             params,
         };
         self.handle(now, input, out);
+    }
+
+    /// What the client would refuse to read is not sent.
+    fn check_size(&self, answer: &mut Answer) {
+        let (Answer::Result(result) | Answer::InputRequired(result)) = &*answer else {
+            return;
+        };
+        let (bytes, limit) = (result.text().len(), self.most_bytes);
+        if bytes > limit {
+            *answer = Answer::Error(ErrorObject::internal(format!(
+                "the result has {bytes} bytes, and a message may have {limit}"
+            )));
+        }
     }
 
     fn stop(&mut self, key: ServeKey) {

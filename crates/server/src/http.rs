@@ -25,10 +25,12 @@ use switchboard_protocol::jsonrpc::{Frame, Message};
 use switchboard_protocol::machine::Wire;
 use switchboard_protocol::machine::server::{ServerConfig, ServerMachine};
 use switchboard_transport::http::{
-    Body, Delete, Get, Host, HttpSettings, OldGet, OldPost, Post, Principal, ReplayLimits,
+    Body, Delete, Full, Get, Host, HttpSettings, OldGet, OldPost, Post, Principal, ReplayLimits,
     SessionLimits, Sessions, accepted, event_stream, events, no_content, refuse,
 };
+use tokio::sync::Semaphore;
 
+use crate::audience::Audience;
 use crate::context::Visitor;
 use crate::core::Site;
 
@@ -75,6 +77,13 @@ struct Home {
     site: Arc<Site>,
     settings: HttpSettings,
     replay: ReplayLimits,
+    /// Those of this endpoint that have streams to end when it stops.
+    streams: Audience,
+    /// Those that stand alone and have a call that waits.
+    waiting: Audience,
+    /// Places for requests of the handshake era without a session: their handlers go on when
+    /// the client is gone, and no session counts them.
+    alone: Arc<Semaphore>,
 }
 
 impl Conversations {
@@ -84,7 +93,11 @@ impl Conversations {
         limits.per_principal = site.limits.sessions_per_caller;
         limits.idle = site.limits.session_idle;
         limits.life = site.limits.session_life;
+        let alone = Arc::new(Semaphore::new(limits.total.min(Semaphore::MAX_PERMITS)));
         let home = Arc::new(Home {
+            streams: Audience::default(),
+            waiting: Audience::default(),
+            alone,
             site,
             settings,
             replay: ReplayLimits::default(),
@@ -208,32 +221,34 @@ impl Drop for Conversations {
 
 impl Host for Conversations {
     async fn post(self: Arc<Self>, post: Post) -> Response<Body> {
-        let (machine, kind) = match &post.admission {
+        match &post.admission {
             Admission::Stateless if !can_be_answered(&post) => {
                 let wanted = Format::EventStream.media_type();
                 let refusal = Refusal::NotAcceptable { wanted };
-                return refuse(&refusal, &self.home.settings.endpoint, Some(&post.frame));
+                refuse(&refusal, &self.home.settings.endpoint, Some(&post.frame))
             }
-            Admission::Stateless => return self.answer_alone(post).await,
+            Admission::Stateless => self.answer_alone(post).await,
             Admission::Sessionless { revision } => {
-                let machine = ServerMachine::sessionless(self.configs().http, *revision);
-                (machine, Kind::Sessionless)
-            }
-            Admission::Opening => return self.open(post).await,
-            Admission::Session { id, .. } => {
-                return match self.find(id, post.principal.as_deref()) {
-                    Some(conversation) => conversation.answer(post).await,
-                    None => refuse(
-                        &SessionError::Unknown.into(),
-                        &self.home.settings.endpoint,
-                        Some(&post.frame),
-                    ),
+                let Ok(place) = Arc::clone(&self.home.alone).try_acquire_owned() else {
+                    let limit = self.home.site.limits.sessions;
+                    return Full::Total { limit }.response();
                 };
+                let machine = ServerMachine::sessionless(self.configs().http, *revision);
+                let home = Arc::clone(&self.home);
+                let alone = Conversation::new(home, machine, Kind::Sessionless).taking(place);
+                Arc::new(alone).answer(post).await
             }
-            _ => return self.unknown_session(),
-        };
-        let conversation = Arc::new(Conversation::new(Arc::clone(&self.home), machine, kind));
-        conversation.answer(post).await
+            Admission::Opening => self.open(post).await,
+            Admission::Session { id, .. } => match self.find(id, post.principal.as_deref()) {
+                Some(conversation) => conversation.answer(post).await,
+                None => refuse(
+                    &SessionError::Unknown.into(),
+                    &self.home.settings.endpoint,
+                    Some(&post.frame),
+                ),
+            },
+            _ => self.unknown_session(),
+        }
     }
 
     async fn get(self: Arc<Self>, get: Get) -> Response<Body> {
@@ -302,7 +317,12 @@ impl Host for Conversations {
     }
 
     fn stopping(&self) {
-        self.home.site.audience.stopping();
+        self.home.streams.stopping();
+    }
+
+    fn closing(&self) {
+        self.home.streams.closing();
+        self.home.waiting.closing();
     }
 }
 

@@ -50,6 +50,9 @@ pub(crate) trait Link: Send + Sync + 'static {
 
     /// The server will end: whatever would stay open must not.
     fn stopping(&self) {}
+
+    /// The server ends: whatever is under way is answered now.
+    fn closing(&self) {}
 }
 
 /// A session of the handshake era, or a connection.
@@ -75,11 +78,16 @@ impl SessionName {
         if let Some(name) = self.0.get() {
             return Some(Arc::clone(name));
         }
-        let mut bytes = [0; 16];
-        SystemRandom::new().fill(&mut bytes).ok()?;
-        let name = self.0.get_or_init(|| URL_SAFE_NO_PAD.encode(bytes).into());
-        Some(Arc::clone(name))
+        let made = random_name()?;
+        Some(Arc::clone(self.0.get_or_init(|| made)))
     }
+}
+
+/// A name that nobody guesses; none if there is no randomness to make one of.
+pub(crate) fn random_name() -> Option<Arc<str>> {
+    let mut bytes = [0; 16];
+    SystemRandom::new().fill(&mut bytes).ok()?;
+    Some(URL_SAFE_NO_PAD.encode(bytes).into())
 }
 
 /// A question on its way.

@@ -12,7 +12,7 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context as TaskContext, Poll, Waker};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use switchboard_protocol::framing::Line;
 use switchboard_protocol::jsonrpc::Limits as MessageLimits;
@@ -29,7 +29,7 @@ use tokio::time::{Sleep, sleep_until};
 use crate::context::Visitor;
 use crate::core::{Core, Site};
 use crate::link::{Asked, Link, Session, SessionName};
-use crate::runner::{Started, start};
+use crate::runner::{Started, start, tell};
 use crate::seal::SealingKeys;
 
 /// Serves one connection until the client is gone or `shutdown` comes.
@@ -51,7 +51,7 @@ where
     let handle: Arc<dyn Link> = Arc::clone(&link) as Arc<dyn Link>;
     site.audience.join(Arc::downgrade(&handle));
     let mut connection = Connection {
-        core: Core::new(ServerMachine::new(site.config())),
+        core: Core::new(ServerMachine::new(site.config()), limits.bytes),
         lines: Lines::new(read, write, limits),
         limits,
         out: Vec::new(),
@@ -225,7 +225,7 @@ where
                     Output::SendBatch { responses, .. } => self.lines.send_batch(&responses),
                     Output::Serve(serve) => self.serve(now, serve),
                     Output::Opened(caller) => self.caller = Some(caller),
-                    Output::Told(told) => self.site.service.told(told, self.caller.as_ref()),
+                    Output::Told(told) => tell(&*self.site.service, told, self.caller.as_ref()),
                     // A pipe has no streams to open or end, and levels are the machine's.
                     _ => {}
                 }
@@ -265,13 +265,20 @@ where
 
     /// Nothing more comes, but what is in flight may finish.
     fn drain(&mut self) {
-        self.state = State::Draining(Instant::now() + self.site.limits.drain);
+        self.state = State::Draining(self.drained());
     }
 
     /// Whatever still works is told to stop, and its caller is told.
     fn close(&mut self) {
         self.handle(Instant::now(), Input::Close);
-        self.state = State::Closing(Instant::now() + self.site.limits.drain);
+        self.state = State::Closing(self.drained());
+    }
+
+    /// Until when what is under way may go on.
+    fn drained(&self) -> Instant {
+        let now = Instant::now();
+        let drain = self.site.limits.drain.min(LONGEST_DRAIN);
+        now.checked_add(drain).unwrap_or(now)
     }
 
     /// Waits for the next time that matters: true if it is over.
@@ -477,6 +484,9 @@ impl Link for PipeLink {
         Poll::Pending
     }
 }
+
+/// Nobody waits longer, whatever was set.
+const LONGEST_DRAIN: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 /// So much unsaid, and handlers wait before they say more.
 const MUCH_SAID: usize = 64;

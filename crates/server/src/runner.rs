@@ -9,10 +9,11 @@ use std::any::Any;
 use std::future::{Future, pending};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll, Waker};
 
-use switchboard_protocol::jsonrpc::{ErrorObject, MethodName};
-use switchboard_protocol::machine::server::Answer;
+use switchboard_protocol::jsonrpc::{ErrorObject, MethodName, Notification};
+use switchboard_protocol::machine::server::{Answer, Caller};
 
 use crate::context::Context;
 use crate::service::{AnswerFuture, Call, Reply, Service};
@@ -49,6 +50,11 @@ pub(crate) fn start(service: &dyn Service, method: MethodName, context: Context)
     };
     context.end();
     Started::Done(answer)
+}
+
+/// Hands the service what a client tells. If it breaks, nobody waits for an answer.
+pub(crate) fn tell(service: &dyn Service, told: Notification, caller: Option<&Arc<Caller>>) {
+    let _ = catch_unwind(AssertUnwindSafe(|| service.told(told, caller)));
 }
 
 /// A handler at work.

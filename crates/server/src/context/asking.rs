@@ -26,6 +26,7 @@ use switchboard_protocol::{Era, Payload, RawJson};
 use super::continuing::Way;
 use super::{AskError, Context, Elicited, Rounds};
 use crate::context::question::Question;
+use crate::link::random_name;
 use crate::schema;
 use crate::seal::Binding;
 
@@ -71,7 +72,14 @@ impl Context {
         message: impl Into<String>,
         url: impl Into<String>,
     ) -> Result<bool, AskError> {
-        let params = ElicitRequestUrlParams::new(message, url);
+        let mut params = ElicitRequestUrlParams::new(message, url);
+        if self.revision().era() == Era::Handshake {
+            // 2025-11-25 wants one, so that the client can be told when the page is done.
+            let id = random_name().ok_or_else(|| {
+                AskError::BadQuestion("the system gave no random bytes".to_owned())
+            })?;
+            params.elicitation_id = Some(id.to_string());
+        }
         let result = self
             .elicit_with(name, ElicitRequestParams::Url(params))
             .await?;

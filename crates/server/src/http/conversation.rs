@@ -24,7 +24,7 @@ use switchboard_protocol::{Method, Payload, Revision};
 use switchboard_transport::http::{
     Body, EventSender, Post, Principal, ReplayLimits, accepted, event_stream, events, json,
 };
-use tokio::sync::oneshot;
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use tokio::task::AbortHandle;
 
 use super::Home;
@@ -33,13 +33,15 @@ use super::waiting::Waiting;
 use crate::context::Visitor;
 use crate::core::Core;
 use crate::link::{Asked, Link, Session, SessionName};
-use crate::runner::{Running, Started, start};
+use crate::runner::{Running, Started, start, tell};
 use crate::seal::SealingKeys;
 use crate::tasks::TaskOwner;
 
 /// One conversation.
 pub(super) struct Conversation {
     home: Arc<Home>,
+    /// The place that a request without a session takes while it, or its handler, is there.
+    _place: Option<OwnedSemaphorePermit>,
     kind: Kind,
     me: OnceLock<Weak<Self>>,
     name: SessionName,
@@ -90,18 +92,28 @@ struct Errands {
 
 impl Conversation {
     pub(super) fn new(home: Arc<Home>, machine: ServerMachine, kind: Kind) -> Self {
+        let most_bytes = home.site.limits.message.bytes;
         Self {
             home,
+            _place: None,
             kind,
             me: OnceLock::new(),
             name: SessionName::default(),
             principal: OnceLock::new(),
             state: Mutex::new(State {
-                core: Core::new(machine),
+                core: Core::new(machine, most_bytes),
                 lanes: Lanes::default(),
                 caller: None,
                 alarm: None,
             }),
+        }
+    }
+
+    /// The same, which takes a place as long as it is there.
+    pub(super) fn taking(self, place: OwnedSemaphorePermit) -> Self {
+        Self {
+            _place: Some(place),
+            ..self
         }
     }
 
@@ -112,6 +124,15 @@ impl Conversation {
             .site
             .audience
             .join(Weak::clone(me) as Weak<dyn Link>);
+        self.home.streams.join(Weak::clone(me) as Weak<dyn Link>);
+    }
+
+    /// From now on, the conversation is told when the server ends: it has a call that waits.
+    pub(super) fn join_waiting(self: &Arc<Self>) {
+        if matches!(self.kind, Kind::Stateless | Kind::Sessionless) {
+            let me = self.me.get_or_init(|| Arc::downgrade(self));
+            self.home.waiting.join(Weak::clone(me) as Weak<dyn Link>);
+        }
     }
 
     /// Answers a POST.
@@ -191,7 +212,9 @@ impl Conversation {
     /// nothing of its caller but what every request says.
     pub(super) fn is_spotless(self: &Arc<Self>) -> bool {
         let state = self.lock();
-        Arc::strong_count(self) == 1
+        // Whoever has news for it, or tells it of the end, would do so twice.
+        let is_known = Arc::strong_count(self) > 1 || Arc::weak_count(self) > 1;
+        !is_known
             && self.principal.get().is_none()
             && self.name.is_unset()
             && state.alarm.is_none()
@@ -275,7 +298,7 @@ impl Conversation {
         }
         drop(state);
         for told in errands.told {
-            self.home.site.service.told(told, caller.as_ref());
+            tell(&*self.home.site.service, told, caller.as_ref());
         }
         self.serve_all(lane, errands.serve, &visitor);
     }
@@ -464,6 +487,10 @@ impl Link for Conversation {
                 Some(principal) => *owner == TaskOwner::from(&**principal),
                 None => *owner == TaskOwner::Anyone,
             }
+    }
+
+    fn closing(&self) {
+        self.tell(Input::Close);
     }
 
     fn stopping(&self) {

@@ -45,6 +45,9 @@ impl Future for Waiting<'_> {
                 self.is_answered = true;
                 return Poll::Ready(first);
             }
+            if self.timer.is_none() {
+                self.conversation.join_waiting();
+            }
             let patience = self.patience;
             let timer = self.timer.get_or_insert_with(|| Box::pin(sleep(patience)));
             match timer.as_mut().poll(task) {

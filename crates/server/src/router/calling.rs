@@ -59,9 +59,11 @@ impl Router {
             // Most tools are done at once, and need no future around theirs.
             let mut task = TaskContext::from_waker(Waker::noop());
             if let Poll::Ready(outcome) = outcome.as_mut().poll(&mut task) {
-                return Reply::Now(answer(outcome, Some(&entry), &context));
+                return Reply::Now(answer(outcome, promise_of(&entry), &context));
             }
-            return Reply::later(async move { answer(outcome.await, Some(&entry), &context) });
+            return Reply::later(
+                async move { answer(outcome.await, promise_of(&entry), &context) },
+            );
         }
         Reply::later(async move {
             if let Err(error) = plan.begin(&context).await {
@@ -71,7 +73,7 @@ impl Router {
                 Some(given) => (entry.run)(given, &context),
                 None => return Answer::Error(ErrorObject::internal("the parameters are gone")),
             };
-            answer(outcome.await, Some(&entry), &context)
+            answer(outcome.await, promise_of(&entry), &context)
         })
     }
 
@@ -110,7 +112,11 @@ impl Router {
                 return Answer::Error(error);
             }
             let outcome = handler.call(&name, arguments, context.clone()).await;
-            answer(outcome, None, &context)
+            let promise = tool.output_schema.as_ref().map(Validator::compile);
+            match promise.transpose() {
+                Ok(promise) => answer(outcome, promise.as_ref().map(|p| (&*name, p)), &context),
+                Err(error) => Answer::Error(bad_schema(&name, &error)),
+            }
         })
     }
 }
@@ -138,10 +144,7 @@ fn check_headers(
 fn check_against(tool: &Tool, given: Given<'_>) -> Result<(), Outcome> {
     match Validator::compile(&tool.input_schema) {
         Ok(validator) => check_text(&validator, given.text().unwrap_or(b"{}")),
-        Err(error) => Err(Outcome::Refused(ErrorObject::internal(format!(
-            "the schema of tool {:?} is not one: {error}",
-            tool.name
-        )))),
+        Err(error) => Err(Outcome::Refused(bad_schema(&tool.name, &error))),
     }
 }
 
@@ -151,19 +154,30 @@ fn check_text(validator: &Validator, arguments: &[u8]) -> Result<(), Outcome> {
         .map_err(|invalid| Outcome::BadArguments(invalid.to_string()))
 }
 
+fn bad_schema(name: &str, error: &impl std::fmt::Display) -> ErrorObject {
+    ErrorObject::internal(format!("the schema of tool {name:?} is not one: {error}"))
+}
+
+/// The name of a tool, and what its structured result must be.
+type Promise<'a> = (&'a str, &'a Validator);
+
+fn promise_of(entry: &ToolEntry) -> Option<Promise<'_>> {
+    Some((&entry.definition.name, entry.output.as_ref()?))
+}
+
 /// What a tool has done, as the answer to its call.
-fn answer(outcome: Outcome, entry: Option<&ToolEntry>, context: &Context) -> Answer {
+fn answer(outcome: Outcome, promise: Option<Promise<'_>>, context: &Context) -> Answer {
     let revision = context.revision();
     match outcome {
-        Outcome::Text(text) if entry.is_none_or(|entry| entry.output.is_none()) => {
+        Outcome::Text(text) if promise.is_none() => {
             Answer::Result(CallToolResult::text_payload(&text))
         }
         Outcome::Text(text) => answer(
             Outcome::Result(Box::new(CallToolResult::text(text))),
-            entry,
+            promise,
             context,
         ),
-        Outcome::Result(result) => match check_output(&result, entry) {
+        Outcome::Result(result) => match check_output(&result, promise) {
             Ok(()) => answer_with(*result, revision),
             Err(error) => Answer::Error(error),
         },
@@ -180,14 +194,13 @@ fn answer(outcome: Outcome, entry: Option<&ToolEntry>, context: &Context) -> Ans
 }
 
 /// A structured result must be what the tool said it would be.
-fn check_output(result: &CallToolResult, entry: Option<&ToolEntry>) -> Result<(), ErrorObject> {
-    let Some((entry, validator)) = entry.and_then(|e| Some((e, e.output.as_ref()?))) else {
+fn check_output(result: &CallToolResult, promise: Option<Promise<'_>>) -> Result<(), ErrorObject> {
+    let Some((name, validator)) = promise else {
         return Ok(());
     };
     if result.is_error() {
         return Ok(());
     }
-    let name = &entry.definition.name;
     let Some(structured) = &result.structured_content else {
         return Err(ErrorObject::internal(format!(
             "tool {name:?} has an output schema but gave no structured content"

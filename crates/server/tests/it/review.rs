@@ -1,6 +1,4 @@
 //! What a review of the crate found, as its user would meet it.
-//!
-//! A test that is ignored says why: what it asks for is right and not there yet.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -25,7 +23,6 @@ use crate::peer::{HttpPeer, Peer, StatelessPeer, WIRES};
 use crate::pipe_client::{PipeClient, request};
 
 #[tokio::test]
-#[ignore = "a stop that comes in the same turn as its call finds no handler yet: core.rs"]
 async fn a_call_that_its_own_batch_cancels_does_not_run_on() {
     for wire in WIRES {
         let witness = Witness::new();
@@ -45,7 +42,6 @@ async fn a_call_that_its_own_batch_cancels_does_not_run_on() {
 }
 
 #[tokio::test]
-#[ignore = "the question lacks the elicitationId that 2025-11-25 wants: context/asking.rs"]
 async fn a_page_is_offered_to_clients_of_2025_11_25_too() {
     let visit = tool("visit", |_: NoArguments, context: Context| async move {
         let agreed = context
@@ -93,7 +89,6 @@ impl ToolHandler for Promising {
 }
 
 #[tokio::test]
-#[ignore = "only tools that are offered one by one are checked: router/calling.rs"]
 async fn what_a_tool_handler_gives_must_fit_the_schema_of_its_tool() {
     if cfg!(not(feature = "validate")) {
         return;
@@ -123,7 +118,6 @@ async fn post_old(served: &Served, place: &str, message: &Value) {
 }
 
 #[tokio::test]
-#[ignore = "the answers of a batch go to a lane that is not there: http/lane.rs"]
 async fn a_batch_on_the_transport_of_2024_11_05_is_answered() {
     let site = site(&Witness::new());
     let mut settings = site.http_settings();
@@ -151,7 +145,6 @@ async fn a_batch_on_the_transport_of_2024_11_05_is_answered() {
 }
 
 #[tokio::test]
-#[ignore = "what goes out has no limit: core.rs"]
 async fn a_result_that_is_larger_than_a_message_may_be_is_an_error() {
     let mut limits = Limits::default();
     limits.message.bytes = 10_000;
@@ -164,7 +157,6 @@ async fn a_result_that_is_larger_than_a_message_may_be_is_an_error() {
 }
 
 #[tokio::test]
-#[ignore = "limits are added to the time without a check: core.rs, pipe.rs"]
 async fn a_limit_of_time_may_be_as_long_as_can_be() {
     let mut limits = Limits::default();
     limits.handler = Some(Duration::MAX);
@@ -193,7 +185,6 @@ async fn a_limit_of_time_may_be_as_long_as_can_be() {
 }
 
 #[tokio::test]
-#[ignore = "each such call has a machine of its own, and nothing counts them: http/conversation.rs"]
 async fn calls_that_clients_without_a_session_leave_behind_are_bounded() {
     let witness = Witness::new();
     let mut limits = Limits::default();
@@ -219,7 +210,6 @@ async fn calls_that_clients_without_a_session_leave_behind_are_bounded() {
 }
 
 #[tokio::test]
-#[ignore = "all connections of the site are told: http/conversation.rs, audience.rs"]
 async fn an_endpoint_that_stops_leaves_the_streams_of_another_alone() {
     let site = site(&Witness::new());
     let staying = HttpPeer::open(&site, "2025-11-25", json!({})).await;
@@ -348,7 +338,6 @@ async fn without_any_silence_a_client_that_takes_no_stream_is_waited_with() {
 }
 
 #[tokio::test]
-#[ignore = "connections are cut when the time to drain is over: http/conversation.rs, listen.rs"]
 async fn calls_that_are_under_way_when_an_endpoint_ends_are_told_so() {
     let witness = Witness::new();
     let mut limits = Limits::default();
@@ -384,7 +373,6 @@ impl Service for Fragile {
 }
 
 #[tokio::test]
-#[ignore = "nothing catches what a service does with a notification: pipe.rs, conversation.rs"]
 async fn a_service_that_breaks_when_it_is_told_something_harms_nobody() {
     let site = Site::new(Fragile);
     for wire in WIRES {

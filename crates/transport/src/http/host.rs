@@ -51,6 +51,9 @@ pub trait Host: Send + Sync + 'static {
     /// No more requests will come, and the connections wait for their responses to end:
     /// streams that would stay open should be closed.
     fn stopping(&self) {}
+
+    /// The time for that is over: whatever is still under way must be answered now.
+    fn closing(&self) {}
 }
 
 /// A message that was posted and may come in.

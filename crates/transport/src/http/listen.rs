@@ -51,11 +51,19 @@ pub async fn serve<H: Host>(
     stop.news.notify_waiters();
     endpoint.host().stopping();
     let drain = endpoint.settings().drain;
-    let drained = async { while connections.join_next().await.is_some() {} };
+    if !has_drained(&mut connections, drain).await {
+        endpoint.host().closing();
+        has_drained(&mut connections, LAST_WORD).await;
+    }
     // What is left then is dropped with the set, and its tasks with it.
-    let _ = tokio::time::timeout(drain, drained).await;
     connections.shutdown().await;
     Ok(())
+}
+
+/// Waits until all connections have ended: false if that takes too long.
+async fn has_drained(connections: &mut JoinSet<()>, patience: Duration) -> bool {
+    let drained = async { while connections.join_next().await.is_some() {} };
+    tokio::time::timeout(patience, drained).await.is_ok()
 }
 
 /// Accepts until it is time to stop. In order of priority: the end, connections that ended,
@@ -244,6 +252,9 @@ fn is_of_one_connection(error: &io::Error) -> bool {
             | io::ErrorKind::Interrupted
     )
 }
+
+// Answers that are there are written within a round trip.
+const LAST_WORD: Duration = Duration::from_secs(1);
 
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 
