@@ -69,7 +69,7 @@ impl Default for Limits {
             session_idle: Duration::from_secs(30 * 60),
             session_life: Duration::from_secs(24 * 60 * 60),
             streams: 16,
-            connections: 16_384,
+            connections: 10_000,
             page: 1_000,
             drain: Duration::from_secs(2),
             drain_http: Duration::from_secs(10),

@@ -26,6 +26,8 @@ pub enum Stage {
 /// The status of an answer that is this error.
 pub const fn status_for(error: ErrorCode, era: Era, stage: Stage) -> StatusCode {
     match (era, stage, error) {
+        // Whoever is between may try another instance, and the client later.
+        (_, _, ErrorCode::BUSY) => StatusCode::SERVICE_UNAVAILABLE,
         (Era::Stateless, _, ErrorCode::METHOD_NOT_FOUND) => StatusCode::NOT_FOUND,
         // Before a handler has it, what is wrong with the parameters is the envelope.
         (Era::Stateless, Stage::Admission, ErrorCode::INVALID_PARAMS)

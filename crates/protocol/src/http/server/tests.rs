@@ -216,7 +216,7 @@ fn every_error_has_its_status() {
         (ErrorCode::METHOD_NOT_FOUND, Stateless, Answer, 404),
         (ErrorCode::INTERNAL_ERROR, Stateless, Answer, 200),
         (ErrorCode::USER_REJECTED, Stateless, Answer, 200),
-        (ErrorCode::BUSY, Stateless, Before, 200),
+        (ErrorCode::BUSY, Stateless, Before, 503),
         (ErrorCode::PARSE_ERROR, Handshake, Before, 400),
         (ErrorCode::INVALID_REQUEST, Handshake, Before, 400),
         (ErrorCode::UNSUPPORTED_VERSION, Handshake, Before, 400),

@@ -182,6 +182,7 @@ async fn the_end_does_not_wait_for_ever() {
     assert_eq!(server.next_seen().await, "stopping");
     assert_eq!(server.next_seen().await, "dropped");
     (&mut server.task).await.unwrap().unwrap();
-    assert_eq!(start.elapsed().as_secs(), 10);
+    // The drain, and a moment for the last word of those who did not make it.
+    assert_eq!(start.elapsed().as_secs(), 11);
     assert_eq!(client.rest().await, "");
 }
