@@ -19,6 +19,8 @@
 //! Specification: basic/transports, stdio.
 
 mod thread;
+#[cfg(unix)]
+mod wide;
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -27,6 +29,9 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 #[cfg(unix)]
 use tokio::net::{UnixStream, unix::pipe};
+
+#[cfg(unix)]
+use wide::Wide;
 
 /// The standard input of the process.
 ///
@@ -79,7 +84,7 @@ pub struct Stdout(Output);
 #[derive(Debug)]
 enum Input {
     #[cfg(unix)]
-    Pipe(pipe::Receiver),
+    Pipe(Wide<pipe::Receiver>),
     #[cfg(unix)]
     Socket(UnixStream),
     Thread(thread::Reader),
@@ -88,7 +93,7 @@ enum Input {
 #[derive(Debug)]
 enum Output {
     #[cfg(unix)]
-    Pipe(pipe::Sender),
+    Pipe(Wide<pipe::Sender>),
     #[cfg(unix)]
     Socket(UnixStream),
     Thread(thread::Writer),
@@ -158,12 +163,12 @@ mod unix {
 
     use tokio::net::{UnixStream, unix::pipe};
 
-    use super::{Input, Output, thread};
+    use super::{Input, Output, Wide, thread};
 
     pub(super) fn input(stream: &impl AsFd) -> io::Result<Input> {
         let file = duplicate(stream)?;
         Ok(match Kind::of(&file)? {
-            Kind::Pipe => Input::Pipe(pipe::Receiver::from_owned_fd(file.into())?),
+            Kind::Pipe => Input::Pipe(Wide::new(pipe::Receiver::from_owned_fd(file.into())?)),
             Kind::Socket => Input::Socket(socket(file)?),
             Kind::Other => Input::Thread(thread::Reader::new(file)?),
         })
@@ -172,7 +177,7 @@ mod unix {
     pub(super) fn output(stream: &impl AsFd) -> io::Result<Output> {
         let file = duplicate(stream)?;
         Ok(match Kind::of(&file)? {
-            Kind::Pipe => Output::Pipe(pipe::Sender::from_owned_fd(file.into())?),
+            Kind::Pipe => Output::Pipe(Wide::new(pipe::Sender::from_owned_fd(file.into())?)),
             Kind::Socket => Output::Socket(socket(file)?),
             Kind::Other => Output::Thread(thread::Writer::new(file)?),
         })

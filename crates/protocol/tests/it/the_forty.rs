@@ -50,7 +50,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 const ELSEWHERE: &[(u32, &str)] = &[
     (
         18,
-        "sealing requestState needs keys and a clock: the server library",
+        "sealing requestState needs keys and a clock: crates/server/src/seal",
     ),
     (36, "OAuth: the auth library"),
     (37, "OAuth: the auth library"),
