@@ -7,6 +7,7 @@
 //! cargo run --release -p switchboard-examples --bin echo -- --http 8000  # at http://127.0.0.1:8000/mcp
 //! ```
 
+use std::process::ExitCode;
 use std::time::Duration;
 
 use schemars::JsonSchema;
@@ -50,10 +51,10 @@ async fn slow(slow: Slow) -> String {
 }
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> std::io::Result<()> {
+async fn main() -> ExitCode {
     let server = Server::new("echo", env!("CARGO_PKG_VERSION"))
         .tool(tool("echo", echo).read_only().open_world(false))
         .tool(tool("add", add).read_only().open_world(false))
         .tool(tool("slow", slow).read_only().open_world(false));
-    switchboard_examples::run(server).await
+    switchboard_examples::exit_code(switchboard_examples::run(server).await)
 }

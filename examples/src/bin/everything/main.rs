@@ -31,12 +31,17 @@ mod schemas;
 mod tasks;
 
 use std::io;
+use std::process::ExitCode;
 
 use switchboard_server::Server;
 use switchboard_server::skills::Skills;
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> io::Result<()> {
+async fn main() -> ExitCode {
+    switchboard_examples::exit_code(start().await)
+}
+
+async fn start() -> io::Result<()> {
     let skills = Skills::folder(SKILLS).map_err(io::Error::other)?;
     let server = Server::new("everything", env!("CARGO_PKG_VERSION"))
         .title("Everything")
