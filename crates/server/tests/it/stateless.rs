@@ -230,6 +230,32 @@ async fn a_listen_stream_whose_reader_is_gone_is_forgotten() {
 }
 
 #[tokio::test]
+async fn a_stream_after_calls_that_waited_hears_of_each_change_once() {
+    let witness = Witness::new();
+    let server = server(&witness).resource(resource("demo://one", async || "1"));
+    let handle = server.handle();
+    let mut peer = StatelessPeer::connect(&server.site().unwrap()).await;
+    for count in 1..=3 {
+        let go = async {
+            witness.started(count).await;
+            witness.let_go(1);
+        };
+        let (answer, ()) = tokio::join!(peer.tool("wait", json!({})), go);
+        assert!(answer["result"].is_object(), "{answer}");
+        assert!(peer.tool("add", json!({"a": 1, "b": 1})).await["result"].is_object());
+    }
+    let filter = json!({"toolsListChanged": true, "resourceSubscriptions": ["demo://one"]});
+    let mut stream = peer.begin("subscriptions/listen", listen(filter)).await;
+    assert!(stream.message().await.is_some());
+    handle.enable_tool("echo", false);
+    handle.resource_updated("demo://one");
+    let first = stream.message().await.unwrap();
+    assert_eq!(first["method"], "notifications/tools/list_changed");
+    let second = stream.message().await.unwrap();
+    assert_eq!(second["method"], "notifications/resources/updated");
+}
+
+#[tokio::test]
 async fn a_pipe_holds_no_more_listen_streams_than_it_may() {
     let mut limits = Limits::default();
     limits.streams = 2;
