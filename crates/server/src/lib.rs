@@ -101,8 +101,7 @@ pub use tasks::{
     TaskRecord, TaskState, TaskStore,
 };
 pub use tool::{
-    Given, IntoToolResult, Json, Outcome, TaskMode, ToolBuilder, ToolFunction, ToolHandler,
-    raw_tool, tool,
+    IntoToolResult, Json, Outcome, TaskMode, ToolBuilder, ToolFunction, ToolHandler, raw_tool, tool,
 };
 
 pub use switchboard_protocol as protocol;

@@ -16,6 +16,7 @@ use switchboard_protocol::types::{GetPromptResult, Icon, Prompt};
 use crate::completion::{Completers, Completing};
 use crate::context::Context;
 use crate::error::BuildError;
+use crate::words;
 
 pub use function::PromptFunction;
 pub use messages::IntoPrompt;
@@ -48,7 +49,7 @@ where
 {
     let mut definition = Prompt::new(name);
     let mut problem = None;
-    match F::arguments() {
+    match function::arguments_of::<F::Arguments>() {
         Ok((arguments, description)) => {
             definition.arguments = (!arguments.is_empty()).then_some(arguments);
             definition.description = description;
@@ -59,7 +60,15 @@ where
         definition,
         problem,
         completers: Completers::default(),
-        fill: Arc::new(move |arguments, context| function.fill(arguments, context)),
+        fill: Arc::new(
+            move |arguments, context| match words::of_arguments(arguments) {
+                Ok(arguments) => function.fill(arguments, context),
+                Err(error) => {
+                    let error = ErrorObject::invalid_params(format!("arguments: {error}"));
+                    Box::pin(std::future::ready(Err(error)))
+                }
+            },
+        ),
     }
 }
 

@@ -19,7 +19,7 @@
 //!
 //! Specification: server/tools (input and output schema), client/elicitation.
 
-mod fields;
+pub(crate) mod fields;
 mod form;
 mod lint;
 #[cfg(test)]

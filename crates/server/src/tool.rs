@@ -20,6 +20,7 @@ use switchboard_protocol::types::{
 };
 use switchboard_protocol::{Payload, RawJson};
 
+use crate::arguments::decode_arguments;
 use crate::context::Context;
 use crate::error::BuildError;
 use crate::schema;
@@ -64,8 +65,8 @@ where
 {
     let name = name.into();
     let mut problems = Vec::new();
-    let (input_schema, description) = match F::input_schema() {
-        Ok(generated) => generated,
+    let (input_schema, description) = match schema::input_schema::<F::Arguments>() {
+        Ok(generated) => (generated.schema, generated.description),
         Err(error) => {
             problems.push(error.to_string());
             (no_arguments(), None)
@@ -73,7 +74,7 @@ where
     };
     let mut definition = Tool::new(name, input_schema);
     definition.description = description;
-    match F::output_schema() {
+    match F::Output::output_schema() {
         Ok(schema) => definition.output_schema = schema,
         Err(error) => problems.push(error.to_string()),
     }
@@ -83,7 +84,16 @@ where
         problems,
         task: TaskMode::Never,
         is_typed: true,
-        run: Arc::new(move |given, context| function.run(given, &schema, context)),
+        // Arguments that are not what the function takes do not reach it; the model is told.
+        run: Arc::new(
+            move |given, context| match decode_arguments(given.text(), &schema) {
+                Ok(arguments) => function.run(arguments, context),
+                Err(error) => {
+                    let wrong = Outcome::BadArguments(error.to_string());
+                    Box::pin(std::future::ready(wrong))
+                }
+            },
+        ),
     }
 }
 
@@ -107,8 +117,7 @@ where
         task: TaskMode::Never,
         is_typed: false,
         run: Arc::new(move |given, context| {
-            let result = function(given.payload(), context.clone());
-            Box::pin(async move { result.await.into_tool_result() })
+            function::finish(function(given.payload(), context.clone()))
         }),
     }
 }
@@ -171,9 +180,8 @@ impl TaskMode {
 pub(crate) type Run = Arc<dyn Fn(Given<'_>, &Context) -> OutcomeFuture + Send + Sync>;
 
 /// The arguments of a call, still part of its parameters: an object, or not there.
-#[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
-pub struct Given<'a> {
+pub(crate) struct Given<'a> {
     params: &'a Payload,
     text: Option<&'a [u8]>,
 }

@@ -1,30 +1,27 @@
 //! Functions that can fill in prompts.
 
-use std::collections::BTreeMap;
 use std::future::Future;
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
-use switchboard_protocol::jsonrpc::ErrorObject;
 use switchboard_protocol::types::PromptArgument;
 
 use crate::context::Context;
 use crate::prompt::{FillFuture, IntoPrompt};
-use crate::schema;
-use crate::words;
+use crate::schema::{self, NoArguments};
 
 /// A function that fills in a prompt: `async fn(Arguments) -> Prompt`, the same with a
 /// [`Context`] after the arguments, and both without arguments.
 ///
 /// `M` tells these forms apart and is never named.
 pub trait PromptFunction<M>: Send + Sync + 'static {
-    /// The arguments and the description, if there is one; or what is wrong with them.
+    /// What it takes.
     #[doc(hidden)]
-    fn arguments() -> Result<(Vec<PromptArgument>, Option<String>), String>;
+    type Arguments: DeserializeOwned + JsonSchema;
 
     /// Fills it in.
     #[doc(hidden)]
-    fn fill(&self, arguments: &BTreeMap<String, String>, context: Context) -> FillFuture;
+    fn fill(&self, arguments: Self::Arguments, context: Context) -> FillFuture;
 }
 
 impl<F, A, Fut> PromptFunction<(A,)> for F
@@ -33,15 +30,10 @@ where
     A: DeserializeOwned + JsonSchema,
     Fut: Future<Output: IntoPrompt> + Send + 'static,
 {
-    fn arguments() -> Result<(Vec<PromptArgument>, Option<String>), String> {
-        arguments_of::<A>()
-    }
+    type Arguments = A;
 
-    fn fill(&self, arguments: &BTreeMap<String, String>, _context: Context) -> FillFuture {
-        match read(arguments) {
-            Ok(arguments) => finish(self(arguments)),
-            Err(error) => Box::pin(std::future::ready(Err(error))),
-        }
+    fn fill(&self, arguments: A, _: Context) -> FillFuture {
+        finish(self(arguments))
     }
 }
 
@@ -51,15 +43,10 @@ where
     A: DeserializeOwned + JsonSchema,
     Fut: Future<Output: IntoPrompt> + Send + 'static,
 {
-    fn arguments() -> Result<(Vec<PromptArgument>, Option<String>), String> {
-        arguments_of::<A>()
-    }
+    type Arguments = A;
 
-    fn fill(&self, arguments: &BTreeMap<String, String>, context: Context) -> FillFuture {
-        match read(arguments) {
-            Ok(arguments) => finish(self(arguments, context)),
-            Err(error) => Box::pin(std::future::ready(Err(error))),
-        }
+    fn fill(&self, arguments: A, context: Context) -> FillFuture {
+        finish(self(arguments, context))
     }
 }
 
@@ -68,11 +55,9 @@ where
     F: Fn() -> Fut + Send + Sync + 'static,
     Fut: Future<Output: IntoPrompt> + Send + 'static,
 {
-    fn arguments() -> Result<(Vec<PromptArgument>, Option<String>), String> {
-        Ok((Vec::new(), None))
-    }
+    type Arguments = NoArguments;
 
-    fn fill(&self, _arguments: &BTreeMap<String, String>, _context: Context) -> FillFuture {
+    fn fill(&self, _: NoArguments, _: Context) -> FillFuture {
         finish(self())
     }
 }
@@ -82,11 +67,9 @@ where
     F: Fn(Context) -> Fut + Send + Sync + 'static,
     Fut: Future<Output: IntoPrompt> + Send + 'static,
 {
-    fn arguments() -> Result<(Vec<PromptArgument>, Option<String>), String> {
-        Ok((Vec::new(), None))
-    }
+    type Arguments = NoArguments;
 
-    fn fill(&self, _arguments: &BTreeMap<String, String>, context: Context) -> FillFuture {
+    fn fill(&self, _: NoArguments, context: Context) -> FillFuture {
         finish(self(context))
     }
 }
@@ -95,13 +78,8 @@ fn finish<R: IntoPrompt>(prompt: impl Future<Output = R> + Send + 'static) -> Fi
     Box::pin(async move { prompt.await.into_prompt() })
 }
 
-fn read<A: DeserializeOwned>(arguments: &BTreeMap<String, String>) -> Result<A, ErrorObject> {
-    words::of_arguments(arguments)
-        .map_err(|error| ErrorObject::invalid_params(format!("arguments: {error}")))
-}
-
 /// The arguments of a prompt, from the fields of a type.
-fn arguments_of<A: JsonSchema + DeserializeOwned>()
+pub(super) fn arguments_of<A: JsonSchema + DeserializeOwned>()
 -> Result<(Vec<PromptArgument>, Option<String>), String> {
     #[derive(serde::Deserialize)]
     struct Object {
@@ -115,7 +93,11 @@ fn arguments_of<A: JsonSchema + DeserializeOwned>()
         .schema
         .decode()
         .map_err(|error| error.to_string())?;
-    let arguments = object.properties.into_iter().map(|(name, property)| {
+    let mut properties: Vec<_> = object.properties.into_iter().collect();
+    // A user fills them in as their author wrote them down.
+    let declared = schema::fields::declared::<A>();
+    properties.sort_by_key(|(name, _)| declared.iter().position(|field| field == name));
+    let arguments = properties.into_iter().map(|(name, property)| {
         let mut argument = PromptArgument::new(name);
         let description = property.get("description").and_then(|text| text.as_str());
         argument.description = description.map(str::to_owned);
@@ -123,4 +105,24 @@ fn arguments_of<A: JsonSchema + DeserializeOwned>()
         argument
     });
     Ok((arguments.collect(), generated.description))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(serde::Deserialize, JsonSchema)]
+    struct Letter {
+        #[expect(dead_code, reason = "only its name matters")]
+        to: String,
+        #[expect(dead_code, reason = "only its name matters")]
+        about: Option<String>,
+    }
+
+    #[test]
+    fn arguments_come_in_the_order_in_which_they_are_declared() {
+        let (arguments, _) = arguments_of::<Letter>().unwrap();
+        let names: Vec<_> = arguments.iter().map(|a| (&*a.name, a.required)).collect();
+        assert_eq!(names, [("to", Some(true)), ("about", Some(false))]);
+    }
 }

@@ -9,7 +9,7 @@ use serde::de::{DeserializeOwned, Deserializer, Visitor};
 use serde::forward_to_deserialize_any;
 
 /// The members that a derived struct declares, aliases included; empty for anything else.
-pub(super) fn declared<T: DeserializeOwned>() -> &'static [&'static str] {
+pub(crate) fn declared<T: DeserializeOwned>() -> &'static [&'static str] {
     match T::deserialize(Asking) {
         Err(Answer(fields)) => fields,
         Ok(_) => &[],

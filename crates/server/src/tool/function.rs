@@ -4,29 +4,27 @@ use std::future::Future;
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
-use switchboard_protocol::RawJson;
 
-use crate::arguments::decode_arguments;
 use crate::context::Context;
-use crate::schema::{self, NoArguments, SchemaError};
-use crate::tool::{Given, IntoToolResult, Outcome, OutcomeFuture};
+use crate::schema::NoArguments;
+use crate::tool::{IntoToolResult, OutcomeFuture};
 
 /// A function that can be a tool: `async fn(Arguments) -> Result`, the same with a
 /// [`Context`] after the arguments, and both without arguments.
 ///
 /// `M` tells these forms apart and is never named.
 pub trait ToolFunction<M>: Send + Sync + 'static {
-    /// What the arguments look like.
+    /// What it takes.
     #[doc(hidden)]
-    fn input_schema() -> Result<(RawJson, Option<String>), SchemaError>;
+    type Arguments: DeserializeOwned + JsonSchema;
 
-    /// What a structured result looks like.
+    /// What it gives.
     #[doc(hidden)]
-    fn output_schema() -> Result<Option<RawJson>, SchemaError>;
+    type Output: IntoToolResult;
 
-    /// Reads the arguments and calls the function.
+    /// Calls it.
     #[doc(hidden)]
-    fn run(&self, given: Given<'_>, schema: &RawJson, context: &Context) -> OutcomeFuture;
+    fn run(&self, arguments: Self::Arguments, context: &Context) -> OutcomeFuture;
 }
 
 /// `async fn(Arguments) -> Result`
@@ -36,20 +34,11 @@ where
     A: DeserializeOwned + JsonSchema,
     Fut: Future<Output: IntoToolResult> + Send + 'static,
 {
-    fn input_schema() -> Result<(RawJson, Option<String>), SchemaError> {
-        let generated = schema::input_schema::<A>()?;
-        Ok((generated.schema, generated.description))
-    }
+    type Arguments = A;
+    type Output = Fut::Output;
 
-    fn output_schema() -> Result<Option<RawJson>, SchemaError> {
-        Fut::Output::output_schema()
-    }
-
-    fn run(&self, given: Given<'_>, schema: &RawJson, _: &Context) -> OutcomeFuture {
-        match read(given, schema) {
-            Ok(arguments) => finish(self(arguments)),
-            Err(wrong) => Box::pin(std::future::ready(wrong)),
-        }
+    fn run(&self, arguments: A, _: &Context) -> OutcomeFuture {
+        finish(self(arguments))
     }
 }
 
@@ -60,20 +49,11 @@ where
     A: DeserializeOwned + JsonSchema,
     Fut: Future<Output: IntoToolResult> + Send + 'static,
 {
-    fn input_schema() -> Result<(RawJson, Option<String>), SchemaError> {
-        let generated = schema::input_schema::<A>()?;
-        Ok((generated.schema, generated.description))
-    }
+    type Arguments = A;
+    type Output = Fut::Output;
 
-    fn output_schema() -> Result<Option<RawJson>, SchemaError> {
-        Fut::Output::output_schema()
-    }
-
-    fn run(&self, given: Given<'_>, schema: &RawJson, context: &Context) -> OutcomeFuture {
-        match read(given, schema) {
-            Ok(arguments) => finish(self(arguments, context.clone())),
-            Err(wrong) => Box::pin(std::future::ready(wrong)),
-        }
+    fn run(&self, arguments: A, context: &Context) -> OutcomeFuture {
+        finish(self(arguments, context.clone()))
     }
 }
 
@@ -83,20 +63,11 @@ where
     F: Fn() -> Fut + Send + Sync + 'static,
     Fut: Future<Output: IntoToolResult> + Send + 'static,
 {
-    fn input_schema() -> Result<(RawJson, Option<String>), SchemaError> {
-        let generated = schema::input_schema::<NoArguments>()?;
-        Ok((generated.schema, generated.description))
-    }
+    type Arguments = NoArguments;
+    type Output = Fut::Output;
 
-    fn output_schema() -> Result<Option<RawJson>, SchemaError> {
-        Fut::Output::output_schema()
-    }
-
-    fn run(&self, given: Given<'_>, schema: &RawJson, _: &Context) -> OutcomeFuture {
-        match read::<NoArguments>(given, schema) {
-            Ok(_) => finish(self()),
-            Err(wrong) => Box::pin(std::future::ready(wrong)),
-        }
+    fn run(&self, _: NoArguments, _: &Context) -> OutcomeFuture {
+        finish(self())
     }
 }
 
@@ -106,28 +77,16 @@ where
     F: Fn(Context) -> Fut + Send + Sync + 'static,
     Fut: Future<Output: IntoToolResult> + Send + 'static,
 {
-    fn input_schema() -> Result<(RawJson, Option<String>), SchemaError> {
-        let generated = schema::input_schema::<NoArguments>()?;
-        Ok((generated.schema, generated.description))
-    }
+    type Arguments = NoArguments;
+    type Output = Fut::Output;
 
-    fn output_schema() -> Result<Option<RawJson>, SchemaError> {
-        Fut::Output::output_schema()
-    }
-
-    fn run(&self, given: Given<'_>, schema: &RawJson, context: &Context) -> OutcomeFuture {
-        match read::<NoArguments>(given, schema) {
-            Ok(_) => finish(self(context.clone())),
-            Err(wrong) => Box::pin(std::future::ready(wrong)),
-        }
+    fn run(&self, _: NoArguments, context: &Context) -> OutcomeFuture {
+        finish(self(context.clone()))
     }
 }
 
-fn finish<R: IntoToolResult>(result: impl Future<Output = R> + Send + 'static) -> OutcomeFuture {
+pub(super) fn finish<R: IntoToolResult>(
+    result: impl Future<Output = R> + Send + 'static,
+) -> OutcomeFuture {
     Box::pin(async move { result.await.into_tool_result() })
-}
-
-/// Reads arguments as the type that the function wants; if they are not that, the model is told.
-fn read<A: DeserializeOwned>(given: Given<'_>, schema: &RawJson) -> Result<A, Outcome> {
-    decode_arguments(given.text(), schema).map_err(|error| Outcome::BadArguments(error.to_string()))
 }
