@@ -150,12 +150,11 @@ fn capabilities_of(catalog: &Catalog) -> ServerCapabilities {
 
 /// A result in the words of the caller's revision.
 fn answer_with<T: Serialize + StepDown>(mut result: T, revision: Revision) -> Answer {
-    if revision != Revision::LATEST {
-        if let Err(hindrance) = result.check_step_down(revision) {
-            return unsayable(&hindrance.into(), revision);
-        }
-        result.step_down(revision);
+    // The newest revision too has left something behind.
+    if let Err(hindrance) = result.check_step_down(revision) {
+        return unsayable(&hindrance.into(), revision);
     }
+    result.step_down(revision);
     match Payload::encode(&result) {
         Ok(result) => Answer::Result(result),
         Err(error) => Answer::Error(ErrorObject::internal(format!(

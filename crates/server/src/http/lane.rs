@@ -357,7 +357,8 @@ impl Lanes {
         self.shared.sender = Some(sender);
     }
 
-    /// A client comes back for a stream: false if it is over, so that nothing follows.
+    /// A client comes back for a stream. Gives the lane that goes on there, if it is that of a
+    /// POST and not over.
     pub(super) fn resume(
         &mut self,
         last_event_id: &str,

@@ -6,12 +6,12 @@
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll, Waker};
 
-use switchboard_protocol::Revision;
 use switchboard_protocol::http::parameter::Parameters;
 use switchboard_protocol::http::server::Refusal;
 use switchboard_protocol::jsonrpc::ErrorObject;
 use switchboard_protocol::machine::server::Answer;
 use switchboard_protocol::types::{CallToolResult, Tool};
+use switchboard_protocol::{Era, Revision};
 
 use super::planning::Plan;
 use super::{Router, answer_with};
@@ -130,7 +130,7 @@ fn check_headers(
     let Some(headers) = context.headers() else {
         return Ok(());
     };
-    if context.revision() != Revision::LATEST {
+    if context.revision().era() != Era::Stateless {
         return Ok(());
     }
     let arguments = given

@@ -9,7 +9,6 @@ use std::collections::HashSet;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use switchboard_protocol::Method;
 use switchboard_protocol::jsonrpc::ErrorObject;
 use switchboard_protocol::machine::server::Answer;
 use switchboard_protocol::types::{
@@ -33,10 +32,6 @@ impl Router {
             let mut taken: HashSet<String> = tools.iter().map(|tool| tool.name.clone()).collect();
             let all = handlers.iter().flat_map(|handler| handler.list());
             tools.extend(all.filter(|tool| taken.insert(tool.name.clone())));
-        }
-        if !Method::TasksResult.exists_in(call.context.revision()) {
-            // Which tools become tasks is said in 2025-11-25 only.
-            tools.iter_mut().for_each(|tool| tool.execution = None);
         }
         match self.page(call, tools, |tool| &tool.name) {
             Ok((tools, next)) => {
