@@ -122,7 +122,8 @@ fn chatting() -> (Server, Arc<AtomicUsize>) {
     (Server::new("chatting", "1.0.0").tool(chat), said)
 }
 
-/// Waits until a counter stands still.
+/// Waits until a counter stands still. Where the clock is paused, it goes on only when nobody
+/// has anything to do.
 async fn stands_still(counter: &AtomicUsize) -> usize {
     let mut before = usize::MAX;
     loop {
@@ -135,7 +136,7 @@ async fn stands_still(counter: &AtomicUsize) -> usize {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_handler_waits_for_a_client_that_reads_slowly() {
     let (server, said) = chatting();
     let site = server.site().unwrap();

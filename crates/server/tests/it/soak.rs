@@ -129,8 +129,7 @@ async fn flat(load: impl AsyncFn(&Witness, usize, &mut Dice)) {
             warm = last;
         }
     }
-    // 5 %, and what an allocator may keep of the last burst.
-    let most = warm + warm / 20 + (1 << 20);
+    let most = warm + warm / 20;
     assert!(last <= most, "{warm} bytes grew to {last}");
 }
 
