@@ -5,7 +5,7 @@
 //! Takes the steps of `examples.json` and prints one line per example and revision, as
 //! `report.mjs` describes. The JSON names a server for each example: a command and its
 //! arguments, or an address. Among the revisions, `auto` leaves it to the client to find the newest.
-#![allow(
+#![expect(
     deprecated,
     reason = "the older revisions are what this program is for"
 )]

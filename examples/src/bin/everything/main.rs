@@ -61,5 +61,5 @@ async fn start() -> io::Result<()> {
     switchboard_examples::run(server).await
 }
 
-/// A folder of skills that lies beside this file.
-const SKILLS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/bin/everything/skills");
+/// The folder of skills beside the sources of the examples.
+const SKILLS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/skills");
