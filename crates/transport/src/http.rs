@@ -16,6 +16,8 @@
 mod access;
 mod answer;
 mod body;
+#[cfg(feature = "connect")]
+pub mod client;
 mod cross_origin;
 mod event_queue;
 mod event_sender;

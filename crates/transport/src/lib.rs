@@ -7,6 +7,8 @@
 //! 2. [`lines`]: messages on a pipe, a line each
 //! 3. [`http`]: an endpoint of Streamable HTTP
 
+#[cfg(feature = "connect")]
+pub mod credentials;
 pub mod http;
 pub mod lines;
 pub mod memory;

@@ -1,0 +1,279 @@
+//! From a URL to a connection: address, TCP, proxy, TLS.
+//!
+//! Each step has its time, and its own error.
+//!
+//! Specification: RFC 8305 (trying several addresses), in its simplest form.
+
+use std::future::{Future, poll_fn};
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::pin::{Pin, pin};
+use std::task::Poll;
+use std::time::Duration;
+
+use http::Uri;
+use socket2::{SockRef, TcpKeepalive};
+use tokio::net::TcpStream;
+use tokio::time::{sleep, timeout};
+
+use super::connection::Connection;
+use super::error::{Phase, SendError, shown};
+use super::proxy::{Proxies, ProxyError, ProxyServer};
+use super::settings::{ClientSettings, SetupError};
+use super::stream::Bytes;
+use super::target::Target;
+use super::tls::Tls;
+
+mod tunnel;
+
+/// Makes connections.
+#[derive(Debug)]
+pub(super) struct Connector {
+    proxies: Proxies,
+    tls: Tls,
+    connect_timeout: Duration,
+    tls_timeout: Duration,
+    max_header_bytes: usize,
+}
+
+impl Connector {
+    /// # Errors
+    /// When a proxy or authorities were given that cannot be used.
+    pub(super) fn new(settings: &ClientSettings) -> Result<Self, SetupError> {
+        Ok(Self {
+            proxies: Proxies::new(&settings.proxy).map_err(SetupError::Proxy)?,
+            tls: Tls::new(&settings.roots)?,
+            connect_timeout: settings.connect_timeout,
+            tls_timeout: settings.tls_timeout,
+            max_header_bytes: settings.max_header_bytes,
+        })
+    }
+
+    /// A new connection to where `uri` leads.
+    pub(super) async fn connect(
+        &self,
+        target: &Target,
+        uri: &Uri,
+    ) -> Result<Box<Connection>, SendError> {
+        let url = |reason| SendError::Url {
+            url: shown(uri),
+            reason,
+        };
+        let (host, port) = target.place().map_err(url)?;
+        let host_header = target
+            .host_header()
+            .ok_or_else(|| url("its host cannot be read"))?;
+        let proxy = self
+            .proxies
+            .route(target)
+            .map_err(|(proxy, reason)| SendError::Proxy {
+                url: shown(uri),
+                proxy,
+                reason,
+            })?;
+        let socket = match &proxy {
+            None => self.dial(host, port, uri).await?,
+            Some(proxy) => self.dial_proxy(proxy, target, uri).await?,
+        };
+        let bytes = match target.is_secure {
+            false => Bytes::Plain(socket),
+            true => Bytes::Secure(self.secure(socket, host, uri).await?),
+        };
+        // A request to a plain host is given to its proxy as a whole.
+        let relay = proxy.filter(|_| !target.is_secure);
+        let mut connection =
+            Connection::open(bytes, target.clone(), host_header, self.max_header_bytes)
+                .await
+                .map_err(|source| SendError::Lost {
+                    url: shown(uri),
+                    was_sent: false,
+                    source: source.into(),
+                })?;
+        connection.relay = relay;
+        Ok(connection)
+    }
+
+    async fn dial(&self, host: &str, port: u16, uri: &Uri) -> Result<TcpStream, SendError> {
+        let outcome = dial(host, port, self.connect_timeout).await;
+        outcome.map_err(|error| match error {
+            DialError::NameNotFound(source) => SendError::NameNotFound {
+                url: shown(uri),
+                source,
+            },
+            DialError::Connect(source) => SendError::Connect {
+                url: shown(uri),
+                source,
+            },
+            DialError::TimedOut(phase) => self.timed_out(uri, phase),
+        })
+    }
+
+    async fn dial_proxy(
+        &self,
+        proxy: &ProxyServer,
+        target: &Target,
+        uri: &Uri,
+    ) -> Result<TcpStream, SendError> {
+        let failed = |reason| SendError::Proxy {
+            url: shown(uri),
+            proxy: proxy.to_string(),
+            reason,
+        };
+        let dialed = dial(&proxy.host, proxy.port, self.connect_timeout).await;
+        let mut socket = dialed.map_err(|error| match error {
+            DialError::NameNotFound(source) => failed(ProxyError::NameNotFound(source)),
+            DialError::Connect(source) => failed(ProxyError::Connect(source)),
+            DialError::TimedOut(_) => self.timed_out(uri, Phase::Proxy),
+        })?;
+        if target.is_secure {
+            let opened = timeout(
+                self.connect_timeout,
+                tunnel::open(&mut socket, proxy, target),
+            );
+            match opened.await {
+                Ok(outcome) => outcome.map_err(failed)?,
+                Err(_) => return Err(self.timed_out(uri, Phase::Proxy)),
+            }
+        }
+        Ok(socket)
+    }
+
+    async fn secure(
+        &self,
+        socket: TcpStream,
+        host: &str,
+        uri: &Uri,
+    ) -> Result<Box<tokio_rustls::client::TlsStream<TcpStream>>, SendError> {
+        match timeout(self.tls_timeout, self.tls.handshake(socket, host)).await {
+            Ok(Ok(stream)) => Ok(stream),
+            Ok(Err(reason)) => Err(SendError::Tls {
+                url: shown(uri),
+                reason,
+            }),
+            Err(_) => Err(SendError::TimedOut {
+                url: shown(uri),
+                phase: Phase::Tls,
+                after: self.tls_timeout,
+            }),
+        }
+    }
+
+    fn timed_out(&self, uri: &Uri, phase: Phase) -> SendError {
+        SendError::TimedOut {
+            url: shown(uri),
+            phase,
+            after: self.connect_timeout,
+        }
+    }
+}
+
+enum DialError {
+    NameNotFound(io::Error),
+    Connect(io::Error),
+    TimedOut(Phase),
+}
+
+/// Connects to a name or an address, all within one time.
+async fn dial(host: &str, port: u16, limit: Duration) -> Result<TcpStream, DialError> {
+    let mut phase = Phase::Resolve;
+    let outcome = timeout(limit, async {
+        let addresses = resolve(host, port).await.map_err(DialError::NameNotFound)?;
+        phase = Phase::Connect;
+        let socket = connect_any(&addresses).await.map_err(DialError::Connect)?;
+        prepare(&socket);
+        Ok(socket)
+    });
+    match outcome.await {
+        Ok(outcome) => outcome,
+        Err(_) => Err(DialError::TimedOut(phase)),
+    }
+}
+
+async fn resolve(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
+    if let Ok(address) = host.parse::<IpAddr>() {
+        return Ok(vec![SocketAddr::new(address, port)]);
+    }
+    let found = tokio::net::lookup_host((host, port)).await?;
+    // The resolver's order, but the two families in turns: one of them may lead nowhere.
+    let (first, second): (Vec<_>, Vec<_>) = {
+        let mut found = found.peekable();
+        let leads = found.peek().is_some_and(SocketAddr::is_ipv6);
+        found.partition(|address| address.is_ipv6() == leads)
+    };
+    let mut second = second.into_iter();
+    let mut addresses = Vec::new();
+    for address in first {
+        addresses.push(address);
+        addresses.extend(second.next());
+    }
+    addresses.extend(second);
+    addresses.truncate(MOST_ADDRESSES);
+    match addresses.is_empty() {
+        true => Err(io::Error::new(
+            io::ErrorKind::NotFound,
+            "the name has no address",
+        )),
+        false => Ok(addresses),
+    }
+}
+
+/// Tries one address after the other. Where one keeps silent for a moment, the next is tried
+/// beside it; the first that connects is taken.
+async fn connect_any(addresses: &[SocketAddr]) -> io::Result<TcpStream> {
+    let mut left = addresses.iter().copied();
+    let mut attempts: Vec<Pin<Box<dyn Future<Output = io::Result<TcpStream>> + Send>>> = Vec::new();
+    let mut patience = pin!(sleep(Duration::ZERO));
+    let mut last_error = io::Error::from(io::ErrorKind::NotFound);
+    poll_fn(|cx| {
+        loop {
+            let mut finished = None;
+            for (index, attempt) in attempts.iter_mut().enumerate() {
+                if let Poll::Ready(outcome) = attempt.as_mut().poll(cx) {
+                    finished = Some((index, outcome));
+                    break;
+                }
+            }
+            let has_failed = match finished {
+                Some((_, Ok(socket))) => return Poll::Ready(Ok(socket)),
+                Some((index, Err(error))) => {
+                    drop(attempts.swap_remove(index));
+                    last_error = error;
+                    true
+                }
+                None => false,
+            };
+            if !has_failed && !attempts.is_empty() && patience.as_mut().poll(cx).is_pending() {
+                return Poll::Pending;
+            }
+            match left.next() {
+                Some(address) => {
+                    attempts.push(Box::pin(TcpStream::connect(address)));
+                    patience
+                        .as_mut()
+                        .reset(tokio::time::Instant::now() + NEXT_ADDRESS);
+                }
+                None if attempts.is_empty() => {
+                    let error = std::mem::replace(&mut last_error, io::ErrorKind::Other.into());
+                    return Poll::Ready(Err(error));
+                }
+                // An attempt that failed may not be the last that was polled.
+                None if has_failed => {}
+                None => return Poll::Pending,
+            }
+        }
+    })
+    .await
+}
+
+/// What can be asked of a socket; it works without, too.
+fn prepare(socket: &TcpStream) {
+    let _ = socket.set_nodelay(true);
+    // A stream that is silent for long may have lost its peer without a word.
+    let keepalive = TcpKeepalive::new().with_time(Duration::from_secs(60));
+    let _ = SockRef::from(socket).set_tcp_keepalive(&keepalive);
+}
+
+// RFC 8305, section 8 recommends it.
+const NEXT_ADDRESS: Duration = Duration::from_millis(250);
+
+const MOST_ADDRESSES: usize = 8;

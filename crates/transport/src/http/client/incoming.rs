@@ -1,0 +1,285 @@
+//! The body of an answer: as a whole, or as events.
+//!
+//! It holds its connection. Read to the end, the connection is kept for the next request;
+//! dropped before, it is closed at once, which a server of the stateless era takes as a
+//! cancellation.
+//!
+//! Specification: RFC 9112, section 6 (framing); basic/transports, Streamable HTTP.
+
+use std::error::Error;
+use std::fmt;
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::{Bytes, BytesMut};
+use http::HeaderMap;
+use http::header::{CONTENT_ENCODING, TRANSFER_ENCODING};
+use http_body::Body;
+use switchboard_protocol::framing::{Event, EventDecoder, EventStreamError};
+
+use super::connection::Connection;
+use super::pool::Pool;
+
+/// A body that is being received.
+#[derive(Debug)]
+pub struct Incoming {
+    body: hyper::body::Incoming,
+    /// None once the body has ended.
+    connection: Option<Box<Connection>>,
+    pool: Arc<Pool>,
+    limit: usize,
+    received: u64,
+    /// An encoding that was not asked for.
+    encoding: Option<String>,
+    decoder: Option<EventDecoder>,
+}
+
+impl Incoming {
+    pub(super) fn new(
+        headers: &HeaderMap,
+        body: hyper::body::Incoming,
+        connection: Box<Connection>,
+        pool: Arc<Pool>,
+        limit: usize,
+    ) -> Self {
+        Self {
+            body,
+            connection: Some(connection),
+            pool,
+            limit,
+            received: 0,
+            encoding: unexpected_encoding(headers),
+            decoder: None,
+        }
+    }
+
+    /// Gives back the connection if there is no body.
+    pub(super) fn poll_settled(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if self.body.is_end_stream() {
+            self.release(cx);
+        }
+        Poll::Ready(())
+    }
+
+    /// The whole body.
+    ///
+    /// # Errors
+    /// When it is larger than the limit, is cut short, or is encoded. What was announced as
+    /// too large is not waited for.
+    pub async fn collect(mut self) -> Result<Bytes, BodyError> {
+        self.check_encoding()?;
+        let announced = self.body.size_hint().lower();
+        if announced > self.limit as u64 {
+            return Err(self.too_large(announced));
+        }
+        let Some(first) = self.next_part().await? else {
+            return Ok(Bytes::new());
+        };
+        self.check_size(first.len())?;
+        let Some(second) = self.next_part().await? else {
+            return Ok(first);
+        };
+        let expected = usize::try_from(announced)
+            .unwrap_or(0)
+            .max(first.len() + second.len());
+        let mut whole = BytesMut::with_capacity(expected);
+        whole.extend_from_slice(&first);
+        let mut part = second;
+        loop {
+            self.check_size(whole.len().saturating_add(part.len()))?;
+            whole.extend_from_slice(&part);
+            match self.next_part().await? {
+                Some(next) => part = next,
+                None => return Ok(whole.freeze()),
+            }
+        }
+    }
+
+    /// The next event of a stream, `None` after the last. Nothing is lost when the future is
+    /// dropped.
+    ///
+    /// # Errors
+    /// When the body is cut short or encoded. After [`BodyError::Event`] the stream goes on.
+    pub async fn next_event(&mut self) -> Result<Option<Event>, BodyError> {
+        self.check_encoding()?;
+        let limit = self.limit;
+        loop {
+            let decoder = self
+                .decoder
+                .get_or_insert_with(|| EventDecoder::with_limit(limit));
+            match decoder.next_event() {
+                Some(Ok(event)) => return Ok(Some(event)),
+                Some(Err(error)) => return Err(BodyError::Event(error)),
+                None => {}
+            }
+            match self.next_part().await {
+                Ok(Some(part)) => {
+                    if let Some(decoder) = &mut self.decoder {
+                        decoder.push(&part);
+                    }
+                }
+                Ok(None) => {
+                    let was_cut = self.decoder.as_mut().is_some_and(EventDecoder::finish);
+                    return match was_cut {
+                        true => Err(BodyError::Broken { source: None }),
+                        false => Ok(None),
+                    };
+                }
+                Err(error) => {
+                    if let Some(decoder) = &mut self.decoder {
+                        decoder.finish();
+                    }
+                    return Err(error);
+                }
+            }
+        }
+    }
+
+    /// The id to resume the stream from, if its events have any.
+    pub fn last_event_id(&self) -> Option<&str> {
+        self.decoder.as_ref()?.last_event_id()
+    }
+
+    /// How many bytes have come. A stream that sends only comments is alive: this grows.
+    pub fn received(&self) -> u64 {
+        self.received
+    }
+
+    async fn next_part(&mut self) -> Result<Option<Bytes>, BodyError> {
+        poll_fn(|cx| self.poll_part(cx)).await
+    }
+
+    fn poll_part(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Bytes>, BodyError>> {
+        let Some(connection) = &mut self.connection else {
+            return Poll::Ready(Ok(None));
+        };
+        match connection.poll_body(cx, &mut self.body) {
+            Poll::Pending => Poll::Pending,
+            Poll::Ready(Some(Ok(part))) => {
+                self.received = self.received.saturating_add(part.len() as u64);
+                Poll::Ready(Ok(Some(part)))
+            }
+            Poll::Ready(Some(Err(error))) => {
+                self.connection = None;
+                Poll::Ready(Err(BodyError::Broken {
+                    source: Some(error.into()),
+                }))
+            }
+            Poll::Ready(None) => {
+                self.release(cx);
+                Poll::Ready(Ok(None))
+            }
+        }
+    }
+
+    /// The body has ended: the connection may serve others.
+    fn release(&mut self, cx: &mut Context<'_>) {
+        if let Some(mut connection) = self.connection.take()
+            && connection.is_reusable(cx)
+        {
+            self.pool.put(connection);
+        }
+    }
+
+    fn check_encoding(&self) -> Result<(), BodyError> {
+        match &self.encoding {
+            Some(found) => Err(BodyError::Encoding {
+                found: found.clone(),
+            }),
+            None => Ok(()),
+        }
+    }
+
+    fn check_size(&self, size: usize) -> Result<(), BodyError> {
+        match size > self.limit {
+            true => Err(self.too_large(size as u64)),
+            false => Ok(()),
+        }
+    }
+
+    const fn too_large(&self, seen: u64) -> BodyError {
+        BodyError::TooLarge {
+            limit: self.limit,
+            seen,
+        }
+    }
+}
+
+/// What is wrong with a body.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum BodyError {
+    /// It is larger than the limit.
+    TooLarge {
+        /// The limit in bytes.
+        limit: usize,
+        /// How many bytes were announced or had come.
+        seen: u64,
+    },
+    /// It is packed, which was not asked for. It is not unpacked.
+    Encoding {
+        /// How, as the header says.
+        found: String,
+    },
+    /// It ended before its end.
+    Broken {
+        /// What ended it; without one the stream ended in the midst of an event.
+        source: Option<Box<dyn Error + Send + Sync>>,
+    },
+    /// An event is not as it should be. The stream goes on.
+    Event(EventStreamError),
+}
+
+impl fmt::Display for BodyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooLarge { limit, seen } => {
+                write!(
+                    f,
+                    "the body of {seen} bytes or more is over the limit of {limit}"
+                )
+            }
+            Self::Encoding { found } => {
+                write!(f, "the body has the encoding {found:?}, expected none")
+            }
+            Self::Broken { source: Some(_) } => f.write_str("the body ended before its end"),
+            Self::Broken { source: None } => f.write_str("the stream ended within an event"),
+            Self::Event(_) => f.write_str("an event of the stream was dropped"),
+        }
+    }
+}
+
+impl Error for BodyError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Broken { source } => source
+                .as_deref()
+                .map(|source| source as &(dyn Error + 'static)),
+            Self::Event(error) => Some(error),
+            Self::TooLarge { .. } | Self::Encoding { .. } => None,
+        }
+    }
+}
+
+/// An encoding of the body other than the one that was asked for.
+fn unexpected_encoding(headers: &HeaderMap) -> Option<String> {
+    let content = headers.get_all(CONTENT_ENCODING).iter();
+    let content = content.map(|value| (value, "identity"));
+    // hyper undoes the chunks and leaves the rest.
+    let transfer = headers.get_all(TRANSFER_ENCODING).iter();
+    let transfer = transfer.map(|value| (value, "chunked"));
+    for (value, expected) in content.chain(transfer) {
+        let text = String::from_utf8_lossy(value.as_bytes());
+        let is_expected = |name: &str| {
+            let name = name.trim();
+            name.is_empty() || name.eq_ignore_ascii_case(expected)
+        };
+        if !text.split(',').all(is_expected) {
+            return Some(text.chars().take(LONGEST_NAME).collect());
+        }
+    }
+    None
+}
+
+const LONGEST_NAME: usize = 64;
