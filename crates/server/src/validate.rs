@@ -1,138 +1,131 @@
-//! Checks values against JSON Schemas that someone else wrote.
+//! Checks raw arguments and structured results against their schemas.
 //!
-//! For raw tools, whose arguments no Rust type decodes, and for structured results.
-//! Behind the cargo feature `validate`; without it [`Validator`] takes every
-//! schema and every value, so that callers do not ask which it is.
-//!
-//! A schema may come from a stranger, so its cost is bounded. `survey` reads it first and
-//! refuses what is too large, what refers to anything outside the schema (nothing is ever
-//! fetched) and what would turn in circles. While a value is checked, every subschema
-//! that is entered is counted, and a check that needs too many is given up.
-//! Patterns run on an engine that takes linear time; it has neither look-around
-//! nor back-references, and a schema with those is refused.
+//! The check itself, and what it may cost, is `switchboard-schema`, behind the cargo feature
+//! `validate`. Without it [`Validator`] takes every schema and every value, so that callers
+//! do not ask which it is.
 //!
 //! Specification: basic (JSON Schema usage), server/tools.
 
-#[cfg(feature = "validate")]
-mod checked;
-#[cfg(feature = "validate")]
-mod survey;
-#[cfg(feature = "validate")]
-#[cfg(test)]
-mod tests;
-#[cfg(feature = "validate")]
-mod words;
-
 use std::fmt;
 
-#[cfg(feature = "validate")]
-pub(crate) use checked::Validator;
+use switchboard_protocol::RawJson;
 
-/// Takes every schema and every value: the feature `validate` is off.
-#[cfg(not(feature = "validate"))]
+/// Says whether values fit a schema. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) struct Validator(());
+pub(crate) struct Validator {
+    #[cfg(feature = "validate")]
+    schema: switchboard_schema::Validator,
+}
+
+#[cfg(feature = "validate")]
+impl Validator {
+    /// Reads a schema.
+    ///
+    /// # Errors
+    /// When it is no schema that can be used, at a bounded cost.
+    pub(crate) fn compile(schema: &RawJson) -> Result<Self, Refused> {
+        switchboard_schema::Validator::compile(schema.as_str())
+            .map(|schema| Self { schema })
+            .map_err(|error| Refused(error.to_string()))
+    }
+
+    /// Checks a value, which is JSON text.
+    ///
+    /// # Errors
+    /// When it does not fit the schema: the first few reasons, a line each.
+    pub(crate) fn check(&self, text: &[u8]) -> Result<(), Refused> {
+        self.schema
+            .check(text)
+            .map_err(|error| Refused(error.to_string()))
+    }
+}
 
 #[cfg(not(feature = "validate"))]
+#[expect(
+    clippy::unnecessary_wraps,
+    clippy::unused_self,
+    reason = "the one that checks may refuse"
+)]
 impl Validator {
     /// Takes the schema unread.
     ///
     /// # Errors
     /// Never.
-    #[expect(clippy::unnecessary_wraps, reason = "the one that checks may refuse")]
-    pub(crate) fn compile(_schema: &switchboard_protocol::RawJson) -> Result<Self, Unusable> {
-        Ok(Self(()))
+    pub(crate) fn compile(_schema: &RawJson) -> Result<Self, Refused> {
+        Ok(Self {})
     }
 
     /// Takes the value unread.
     ///
     /// # Errors
     /// Never.
-    #[expect(
-        clippy::unnecessary_wraps,
-        clippy::unused_self,
-        reason = "the one that checks may refuse"
-    )]
-    pub(crate) fn check(&self, _text: &[u8]) -> Result<(), Invalid> {
+    pub(crate) fn check(&self, _text: &[u8]) -> Result<(), Refused> {
         Ok(())
     }
 }
 
-/// Why a schema cannot be used.
+/// Why a schema cannot be used or a value does not fit, in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-#[cfg_attr(
-    not(feature = "validate"),
-    expect(dead_code, reason = "only the one that checks refuses")
-)]
-pub(crate) enum Unusable {
-    /// More than the limit of what a schema may be.
-    TooLarge {
-        /// What there is too much of.
-        what: &'static str,
-        /// How much of it there may be.
-        limit: usize,
-    },
-    /// `$schema` names a dialect other than 2020-12 and draft-07.
-    Dialect(String),
-    /// A reference to something outside the schema, which is never fetched.
-    Remote(String),
-    /// A reference to a place in the schema where there is no schema.
-    Dangling(String),
-    /// A schema that applies itself to the same value again.
-    Circular(String),
-    /// Not a schema of its dialect.
-    Malformed(String),
+pub(crate) struct Refused(String);
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
 }
 
-impl fmt::Display for Unusable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::TooLarge { what, limit } => {
-                write!(f, "the schema has more than {limit} {what}")
-            }
-            Self::Dialect(name) => write!(
-                f,
-                "the schema is written in `{name}`; use 2020-12 or draft-07"
-            ),
-            Self::Remote(reference) => write!(
-                f,
-                "`$ref` to `{reference}` leads outside the schema; put the definition into `$defs`"
-            ),
-            Self::Dangling(reference) => {
-                write!(f, "`$ref` to `{reference}` finds no schema there")
-            }
-            Self::Circular(place) => write!(
-                f,
-                "the schema at `{place}` applies itself to the same value without end"
-            ),
-            Self::Malformed(reason) => write!(f, "not a valid schema: {reason}"),
+impl std::error::Error for Refused {}
+
+#[cfg(feature = "validate")]
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn schemas_of_our_own_compile_and_take_what_serde_writes() {
+        #[derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        struct Tree {
+            /// What it says.
+            label: Option<String>,
+            /// Below.
+            children: Vec<Self>,
         }
+        let tree = Tree {
+            label: None,
+            children: vec![Tree {
+                label: Some("a".into()),
+                children: Vec::new(),
+            }],
+        };
+        let text = serde_json::to_string(&tree).unwrap();
+        let output = crate::schema::output_schema::<Tree>().unwrap();
+        let validator = Validator::compile(&output.schema).unwrap();
+        assert_eq!(validator.check(text.as_bytes()), Ok(()));
+        assert!(validator.check(br#"{"label":1,"children":[]}"#).is_err());
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_in_lines_and_the_whole_is_called_arguments() {
+        let schema = RawJson::parse(r#"{"type":"object","required":["a","b"]}"#).unwrap();
+        let validator = Validator::compile(&schema).unwrap();
+        let check = |value: &str, expected: &str| {
+            let refused = validator.check(value.as_bytes()).unwrap_err();
+            assert_eq!(refused.to_string(), expected);
+        };
+        check("[]", "arguments: expected object, found an array");
+        check("{}", "a: required, but missing\nb: required, but missing");
+        check("{", "not valid JSON");
+        let remote = RawJson::parse(r#"{"$ref":"https://example.com"}"#).unwrap();
+        assert_eq!(
+            Validator::compile(&remote).unwrap_err().to_string(),
+            "`$ref` to `https://example.com` leads outside the schema; put the definition into `$defs`"
+        );
     }
 }
-
-impl std::error::Error for Unusable {}
-
-/// Why a value does not fit its schema: the first few reasons.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Invalid {
-    /// One `path: reason` each, at least one.
-    pub(crate) reasons: Vec<String>,
-}
-
-impl fmt::Display for Invalid {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.reasons.join("\n"))
-    }
-}
-
-impl std::error::Error for Invalid {}
 
 #[cfg(not(feature = "validate"))]
 #[cfg(test)]
 mod tests {
-    use switchboard_protocol::RawJson;
-
     use super::*;
 
     #[test]

@@ -4,8 +4,7 @@ use jsonschema::ValidationError;
 use jsonschema::error::{TypeKind, ValidationErrorKind};
 use serde_json::Value;
 
-use crate::arguments::cut;
-use crate::arguments::place::{join, join_index};
+use crate::path::{cut, join, join_index};
 
 /// One line: `path: reason`.
 pub(super) fn explain(error: &ValidationError<'_>) -> String {

@@ -8,7 +8,8 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use super::Unusable;
+use crate::Unusable;
+use crate::path::cut;
 
 /// The dialects that are spoken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,10 +25,7 @@ impl Dialect {
             None => return Ok(Self::Draft202012),
             Some(Value::String(name)) => name,
             Some(other) => {
-                return Err(Unusable::Dialect(crate::arguments::cut(
-                    &other.to_string(),
-                    100,
-                )));
+                return Err(Unusable::Dialect(cut(&other.to_string(), 100)));
             }
         };
         let plain = name.strip_suffix('#').unwrap_or(name);
@@ -37,7 +35,7 @@ impl Dialect {
         match path {
             Some("json-schema.org/draft/2020-12/schema") => Ok(Self::Draft202012),
             Some("json-schema.org/draft-07/schema") => Ok(Self::Draft07),
-            _ => Err(Unusable::Dialect(crate::arguments::cut(name, 100))),
+            _ => Err(Unusable::Dialect(cut(name, 100))),
         }
     }
 }
@@ -320,7 +318,7 @@ impl<'a> Survey<'a> {
     }
 
     fn resolve(&self, reference: &str, resource: usize) -> Result<usize, Unusable> {
-        let shown = || crate::arguments::cut(reference, 200);
+        let shown = || cut(reference, 200);
         let (document, fragment) = reference.split_once('#').unwrap_or((reference, ""));
         let resource = match document {
             "" => resource,
@@ -392,7 +390,7 @@ impl<'a> Survey<'a> {
 
     fn circular(&self, at: usize) -> Unusable {
         let pointer = self.places.get(at).map_or("", |place| &place.pointer);
-        Unusable::Circular(crate::arguments::cut(&format!("#{pointer}"), 200))
+        Unusable::Circular(cut(&format!("#{pointer}"), 200))
     }
 }
 

@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use jsonschema::{Draft, Keyword, PatternOptions, ValidationError};
 use serde_json::Value;
-use switchboard_protocol::RawJson;
 
-use super::survey::{Dialect, MAX_BYTES, Shape, measure, survey};
-use super::{Invalid, Unusable, words};
+use crate::path::cut;
+use crate::survey::{Dialect, MAX_BYTES, Shape, measure, survey};
+use crate::{Invalid, Unusable, words};
 
 /// A schema, ready to check values. Cheap to clone.
 #[derive(Clone)]
-pub(crate) struct Validator {
+pub struct Validator {
     compiled: Arc<jsonschema::Validator>,
     shape: Arc<Shape>,
 }
@@ -24,15 +24,16 @@ impl Validator {
     /// # Errors
     /// When it is no schema, too large, in a dialect that is not spoken here, refers
     /// to something outside, or would never end.
-    pub(crate) fn compile(schema: &RawJson) -> Result<Self, Unusable> {
-        if schema.as_str().len() > MAX_BYTES {
+    pub fn compile(schema: &str) -> Result<Self, Unusable> {
+        if schema.len() > MAX_BYTES {
             return Err(Unusable::TooLarge {
                 what: "bytes",
                 limit: MAX_BYTES,
             });
         }
-        let malformed = |reason: String| Unusable::Malformed(crate::arguments::cut(&reason, 300));
-        let mut schema: Value = schema.decode().map_err(|e| malformed(e.to_string()))?;
+        let malformed = |reason: String| Unusable::Malformed(cut(&reason, 300));
+        let mut schema: Value =
+            serde_json::from_str(schema).map_err(|e| malformed(e.to_string()))?;
         let shape = survey(&mut schema, COUNTER)?;
         let draft = match shape.dialect {
             Dialect::Draft07 => Draft::Draft7,
@@ -60,7 +61,7 @@ impl Validator {
     ///
     /// # Errors
     /// When it does not fit the schema: the first few reasons.
-    pub(crate) fn check(&self, text: &[u8]) -> Result<(), Invalid> {
+    pub fn check(&self, text: &[u8]) -> Result<(), Invalid> {
         let refuse = |reason: &str| Invalid {
             reasons: vec![reason.into()],
         };
