@@ -1,4 +1,4 @@
-//! The validator itself.
+//! A compiled schema, and the check that it makes.
 
 use std::cell::Cell;
 use std::fmt;
@@ -9,31 +9,34 @@ use serde_json::Value;
 
 use crate::path::cut;
 use crate::survey::{Dialect, MAX_BYTES, Shape, measure, survey};
-use crate::{Invalid, Unusable, words};
+use crate::{CheckError, Finding, SchemaError, words};
 
 /// A schema, ready to check values. Cheap to clone.
+///
+/// Made from JSON text, in the dialect 2020-12, or draft-07 where `$schema` says so. `format`
+/// is not checked: it is a hint to whoever writes the value.
 #[derive(Clone)]
-pub struct Validator {
+pub struct Schema {
     compiled: Arc<jsonschema::Validator>,
     shape: Arc<Shape>,
 }
 
-impl Validator {
-    /// Reads a schema.
+impl Schema {
+    /// Reads a schema, which is JSON text.
     ///
     /// # Errors
     /// When it is no schema, too large, in a dialect that is not spoken here, refers
     /// to something outside, or would never end.
-    pub fn compile(schema: &str) -> Result<Self, Unusable> {
-        if schema.len() > MAX_BYTES {
-            return Err(Unusable::TooLarge {
+    pub fn compile(text: &str) -> Result<Self, SchemaError> {
+        if text.len() > MAX_BYTES {
+            return Err(SchemaError::TooLarge {
                 what: "bytes",
                 limit: MAX_BYTES,
             });
         }
-        let malformed = |reason: String| Unusable::Malformed(cut(&reason, 300));
+        let malformed = |reason: String| SchemaError::Malformed(cut(&reason, 300));
         let mut schema: Value =
-            serde_json::from_str(schema).map_err(|e| malformed(e.to_string()))?;
+            serde_json::from_str(text).map_err(|error| malformed(error.to_string()))?;
         let shape = survey(&mut schema, COUNTER)?;
         let draft = match shape.dialect {
             Dialect::Draft07 => Draft::Draft7,
@@ -57,53 +60,68 @@ impl Validator {
         })
     }
 
-    /// Checks a value.
+    /// Checks a value, which is JSON text.
     ///
     /// # Errors
-    /// When it does not fit the schema: the first few reasons.
-    pub fn check(&self, text: &[u8]) -> Result<(), Invalid> {
-        let refuse = |reason: &str| Invalid {
-            reasons: vec![reason.into()],
-        };
-        let value: Value = serde_json::from_slice(text).map_err(|_| refuse("not valid JSON"))?;
-        let (values, levels) = measure(&value);
+    /// When it does not fit the schema, with the first few reasons; or cannot be checked.
+    pub fn check(&self, text: &[u8]) -> Result<(), CheckError> {
+        let value: Value = serde_json::from_slice(text).map_err(|_| CheckError::NotJson)?;
+        self.check_measured(&value, measure(&value), text.len())
+    }
+
+    /// Checks a value that was read already.
+    ///
+    /// # Errors
+    /// As of [`check`](Self::check).
+    pub fn check_value(&self, value: &Value) -> Result<(), CheckError> {
+        let size = measure(value);
+        let bytes = size.0.saturating_mul(BYTES_PER_VALUE);
+        self.check_measured(value, size, bytes)
+    }
+
+    fn check_measured(
+        &self,
+        value: &Value,
+        (values, levels): (usize, usize),
+        bytes: usize,
+    ) -> Result<(), CheckError> {
         if levels.saturating_mul(self.shape.longest + 1) > MAX_FRAMES {
-            return Err(refuse("too deeply nested to check against its schema"));
+            return Err(CheckError::TooDeep);
         }
         // Room for each value to be looked at by many subschemas, and no more than that.
-        start_counting(text.len());
-        let is_valid = self.compiled.is_valid(&value);
+        start_counting(bytes);
+        let is_valid = self.compiled.is_valid(value);
         if is_exhausted() {
-            return Err(refuse("too costly to check against its schema"));
+            return Err(CheckError::TooCostly);
         }
         if is_valid {
             return Ok(());
         }
         // Unlike the check, the search for reasons does not stop where the counter says so, and
         // keeps what it finds: all of it in a small search, the first one in a larger.
-        start_counting(text.len());
-        let mut reasons: Vec<String> = Vec::new();
+        start_counting(bytes);
+        let mut findings: Vec<Finding> = Vec::new();
         if self.shape.cost(levels, values) <= MAX_SEARCH {
-            for error in self.compiled.iter_errors(&value).take(MAX_REASONS) {
-                let reason = words::explain(&error);
-                if !reasons.contains(&reason) {
-                    reasons.push(reason);
+            for error in self.compiled.iter_errors(value).take(MAX_FINDINGS) {
+                let finding = words::explain(&error);
+                if !findings.contains(&finding) {
+                    findings.push(finding);
                 }
             }
         } else if !self.shape.has_choice {
-            let first = self.compiled.validate(&value);
-            reasons.extend(first.err().map(|error| words::explain(&error)));
+            let first = self.compiled.validate(value);
+            findings.extend(first.err().map(|error| words::explain(&error)));
         }
-        if is_exhausted() || reasons.is_empty() {
-            return Err(refuse("does not fit its schema; too large to say where"));
+        if is_exhausted() {
+            findings.clear();
         }
-        Err(Invalid { reasons })
+        Err(CheckError::Misfit(findings))
     }
 }
 
-impl fmt::Debug for Validator {
+impl fmt::Debug for Schema {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Validator").finish_non_exhaustive()
+        f.debug_struct("Schema").finish_non_exhaustive()
     }
 }
 
@@ -154,9 +172,11 @@ const COUNTER: &str = "!entered";
 // About 50 ms of work for a small value; a schema that needs more does not mean well.
 const LEAST_STEPS: u64 = 500_000;
 const STEPS_PER_BYTE: u64 = 16;
+// What a value that was read already is taken for; text is longer, if anything.
+const BYTES_PER_VALUE: usize = 8;
 // Bytes of a compiled pattern: far above any that people write.
 const MAX_PATTERN: usize = 256 * 1024;
-const MAX_REASONS: usize = 5;
+const MAX_FINDINGS: usize = 5;
 // Steps of recursion: about 1 KiB of stack each without optimization, and a thread has 2 MiB.
 const MAX_FRAMES: usize = 1024;
 // Subschemas entered, each of which may leave an error of some hundred bytes.

@@ -8,24 +8,24 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use crate::Unusable;
+use crate::SchemaError;
 use crate::path::cut;
 
 /// The dialects that are spoken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Dialect {
+pub(crate) enum Dialect {
     Draft07,
     Draft202012,
 }
 
 impl Dialect {
     /// What `$schema` says; absent means 2020-12 (basic, JSON Schema usage).
-    fn of(schema: &Value) -> Result<Self, Unusable> {
+    fn of(schema: &Value) -> Result<Self, SchemaError> {
         let name = match schema.get("$schema") {
             None => return Ok(Self::Draft202012),
             Some(Value::String(name)) => name,
             Some(other) => {
-                return Err(Unusable::Dialect(cut(&other.to_string(), 100)));
+                return Err(SchemaError::Dialect(cut(&other.to_string(), 100)));
             }
         };
         let plain = name.strip_suffix('#').unwrap_or(name);
@@ -35,19 +35,19 @@ impl Dialect {
         match path {
             Some("json-schema.org/draft/2020-12/schema") => Ok(Self::Draft202012),
             Some("json-schema.org/draft-07/schema") => Ok(Self::Draft07),
-            _ => Err(Unusable::Dialect(cut(name, 100))),
+            _ => Err(SchemaError::Dialect(cut(name, 100))),
         }
     }
 }
 
 /// What the steps between the subschemas are.
 #[derive(Debug)]
-pub(super) struct Shape {
-    pub(super) dialect: Dialect,
+pub(crate) struct Shape {
+    pub(crate) dialect: Dialect,
     /// The longest way through subschemas that apply to the same value.
-    pub(super) longest: usize,
+    pub(crate) longest: usize,
     /// Is there a place that collects the errors of all its alternatives?
-    pub(super) has_choice: bool,
+    pub(crate) has_choice: bool,
     /// For every place: the places that apply to the same value, and those for values inside it.
     steps: Vec<(Vec<usize>, Vec<usize>)>,
     /// Every place before those that it applies to the same value.
@@ -58,7 +58,7 @@ impl Shape {
     /// How many subschemas are entered at most when every error of a value is wanted.
     ///
     /// A place that can be reached in several ways is entered once for each of them.
-    pub(super) fn cost(&self, depth: usize, values: usize) -> u64 {
+    pub(crate) fn cost(&self, depth: usize, values: usize) -> u64 {
         let mut most = 1_u64;
         let mut ways = vec![0_u64; self.steps.len()];
         if let Some(root) = ways.first_mut() {
@@ -89,12 +89,12 @@ impl Shape {
 }
 
 /// Checks a schema, and puts a counter into every subschema.
-pub(super) fn survey(schema: &mut Value, counter: &str) -> Result<Shape, Unusable> {
+pub(crate) fn survey(schema: &mut Value, counter: &str) -> Result<Shape, SchemaError> {
     let dialect = Dialect::of(schema)?;
     let (values, levels) = measure(schema);
     for (what, count, limit) in [("values", values, MAX_NODES), ("levels", levels, MAX_DEPTH)] {
         if count > limit {
-            return Err(Unusable::TooLarge { what, limit });
+            return Err(SchemaError::TooLarge { what, limit });
         }
     }
     let survey = Survey::new(schema, dialect)?;
@@ -122,7 +122,7 @@ pub(super) fn survey(schema: &mut Value, counter: &str) -> Result<Shape, Unusabl
 }
 
 /// Counts values and levels without recursion.
-pub(super) fn measure(value: &Value) -> (usize, usize) {
+pub(crate) fn measure(value: &Value) -> (usize, usize) {
     let mut values = 0_usize;
     let mut levels = 0;
     let mut open: Vec<(&Value, usize)> = vec![(value, 1)];
@@ -173,7 +173,7 @@ struct Survey<'a> {
 }
 
 impl<'a> Survey<'a> {
-    fn new(root: &'a Value, dialect: Dialect) -> Result<Self, Unusable> {
+    fn new(root: &'a Value, dialect: Dialect) -> Result<Self, SchemaError> {
         let mut survey = Self {
             places: Vec::new(),
             by_pointer: HashMap::new(),
@@ -287,7 +287,7 @@ impl<'a> Survey<'a> {
     }
 
     /// Resolves the references of one place.
-    fn link(&mut self, at: usize, dialect: Dialect) -> Result<(), Unusable> {
+    fn link(&mut self, at: usize, dialect: Dialect) -> Result<(), SchemaError> {
         let Some(place) = self.places.get(at) else {
             return Ok(());
         };
@@ -301,7 +301,9 @@ impl<'a> Survey<'a> {
                 None => continue,
                 Some(Value::String(reference)) => reference,
                 Some(_) => {
-                    return Err(Unusable::Malformed(format!("`{keyword}` is not a string")));
+                    return Err(SchemaError::Malformed(format!(
+                        "`{keyword}` is not a string"
+                    )));
                 }
             };
             targets.push(self.resolve(reference, place.resource)?);
@@ -317,7 +319,7 @@ impl<'a> Survey<'a> {
         Ok(())
     }
 
-    fn resolve(&self, reference: &str, resource: usize) -> Result<usize, Unusable> {
+    fn resolve(&self, reference: &str, resource: usize) -> Result<usize, SchemaError> {
         let shown = || cut(reference, 200);
         let (document, fragment) = reference.split_once('#').unwrap_or((reference, ""));
         let resource = match document {
@@ -325,9 +327,9 @@ impl<'a> Survey<'a> {
             // Relative ones depend on a base that a peer chooses; absolute ones can be compared.
             _ if document.contains(':') => match self.ids.get(document) {
                 Some(resource) => *resource,
-                None => return Err(Unusable::Remote(shown())),
+                None => return Err(SchemaError::Remote(shown())),
             },
-            _ => return Err(Unusable::Remote(shown())),
+            _ => return Err(SchemaError::Remote(shown())),
         };
         let found = if fragment.is_empty() {
             Some(resource)
@@ -339,13 +341,13 @@ impl<'a> Survey<'a> {
         } else {
             self.anchors.get(&(resource, fragment)).copied()
         };
-        found.ok_or_else(|| Unusable::Dangling(shown()))
+        found.ok_or_else(|| SchemaError::Dangling(shown()))
     }
 
     /// Follows the steps that stay at the same value: they must end, and soon.
     ///
     /// Gives the longest way and an order in which every step leads onwards.
-    fn check_circles(&self) -> Result<(usize, Vec<usize>), Unusable> {
+    fn check_circles(&self) -> Result<(usize, Vec<usize>), SchemaError> {
         let mut order = Vec::with_capacity(self.places.len());
         let mut longest = 0;
         // How many steps lead on from a place; `None` while they are being followed.
@@ -374,7 +376,7 @@ impl<'a> Survey<'a> {
                     .filter_map(|step| known.get(step).copied().flatten());
                 let length = beyond.max().map_or(0, |length| length + 1);
                 if length > MAX_STEPS {
-                    return Err(Unusable::TooLarge {
+                    return Err(SchemaError::TooLarge {
                         what: "steps from one subschema to another at the same value",
                         limit: MAX_STEPS,
                     });
@@ -388,9 +390,9 @@ impl<'a> Survey<'a> {
         Ok((longest, order))
     }
 
-    fn circular(&self, at: usize) -> Unusable {
+    fn circular(&self, at: usize) -> SchemaError {
         let pointer = self.places.get(at).map_or("", |place| &place.pointer);
-        Unusable::Circular(cut(&format!("#{pointer}"), 200))
+        SchemaError::Circular(cut(&format!("#{pointer}"), 200))
     }
 }
 
@@ -470,7 +472,7 @@ fn percent_decoded(fragment: &str) -> String {
 }
 
 // Larger schemas are left out of a listing by careful clients, so nobody gains by them.
-pub(super) const MAX_BYTES: usize = 256 * 1024;
+pub(crate) const MAX_BYTES: usize = 256 * 1024;
 const MAX_NODES: usize = 10_000;
 const MAX_DEPTH: usize = 64;
 // Nobody writes longer ones by hand; each is a frame or two of the stack.

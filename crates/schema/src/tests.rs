@@ -4,16 +4,16 @@ use serde_json::json;
 
 use super::*;
 
-fn compile(schema: &serde_json::Value) -> Result<Validator, Unusable> {
-    Validator::compile(&schema.to_string())
+fn compile(schema: &serde_json::Value) -> Result<Schema, SchemaError> {
+    Schema::compile(&schema.to_string())
 }
 
 #[track_caller]
 fn reasons(schema: &serde_json::Value, value: &str) -> Vec<String> {
-    let validator = compile(schema).unwrap();
-    match validator.check(value.as_bytes()) {
+    let schema = compile(schema).unwrap();
+    match schema.check(value.as_bytes()) {
         Ok(()) => Vec::new(),
-        Err(invalid) => invalid.reasons,
+        Err(error) => error.to_string().lines().map(str::to_owned).collect(),
     }
 }
 
@@ -43,7 +43,7 @@ fn a_value_that_does_not_fit_is_named_by_path_and_reason() {
         &[],
     );
     check("{}", &["name: required, but missing"]);
-    check("[]", &["arguments: expected object, found an array"]);
+    check("[]", &["value: expected object, found an array"]);
     check(r#"{"name":7}"#, &["name: expected string, found 7"]);
     check(
         r#"{"name":"ab","items":[{"count":1},{"count":"x"},{}]}"#,
@@ -92,7 +92,7 @@ fn an_absent_dialect_is_2020_12_and_draft_07_is_the_other() {
         json!({"$schema": 7}),
     ] {
         let error = compile(&other).unwrap_err();
-        assert!(matches!(&error, Unusable::Dialect(_)), "{error}");
+        assert!(matches!(&error, SchemaError::Dialect(_)), "{error}");
     }
 }
 
@@ -115,7 +115,7 @@ fn a_reference_outside_the_schema_is_refused_when_it_is_compiled() {
             json!({"$dynamicRef": reference}),
         ] {
             let error = compile(&schema).unwrap_err();
-            assert_eq!(error, Unusable::Remote(reference.into()), "{schema}");
+            assert_eq!(error, SchemaError::Remote(reference.into()), "{schema}");
         }
     }
 }
@@ -142,7 +142,7 @@ fn a_reference_inside_the_schema_is_followed() {
     for reference in ["#/$defs/none", "#none", "#/properties/a/enum/0", "#/x"] {
         let schema = json!({"$ref": reference, "x": {}, "properties": {"a": {"enum": [{}]}}});
         let error = compile(&schema).unwrap_err();
-        assert_eq!(error, Unusable::Dangling(reference.into()));
+        assert_eq!(error, SchemaError::Dangling(reference.into()));
     }
 }
 
@@ -158,7 +158,10 @@ fn a_schema_that_turns_in_circles_is_refused() {
         json!({"dependentSchemas": {"a": {"$ref": "#"}}}),
     ] {
         let error = compile(&schema).unwrap_err();
-        assert!(matches!(error, Unusable::Circular(_)), "{schema}: {error}");
+        assert!(
+            matches!(error, SchemaError::Circular(_)),
+            "{schema}: {error}"
+        );
     }
     // Down into the value it ends with the value.
     let tree = json!({"type": "object", "properties": {"next": {"$ref": "#"}},
@@ -273,12 +276,12 @@ fn a_pattern_takes_linear_time_or_is_refused() {
     for pattern in ["(?=a)b", r"(a)\1", "(", "((a{1,1000}){1,1000}){1,1000}"] {
         let error = compile(&json!({"pattern": pattern})).unwrap_err();
         assert!(
-            matches!(error, Unusable::Malformed(_)),
+            matches!(error, SchemaError::Malformed(_)),
             "{pattern}: {error}"
         );
         let error = compile(&json!({"patternProperties": {pattern: {}}})).unwrap_err();
         assert!(
-            matches!(error, Unusable::Malformed(_)),
+            matches!(error, SchemaError::Malformed(_)),
             "{pattern}: {error}"
         );
     }
@@ -296,7 +299,10 @@ fn what_is_no_schema_is_refused() {
         json!({"$ref": 7}),
     ] {
         let error = compile(&schema).unwrap_err();
-        assert!(matches!(error, Unusable::Malformed(_)), "{schema}: {error}");
+        assert!(
+            matches!(error, SchemaError::Malformed(_)),
+            "{schema}: {error}"
+        );
     }
     assert!(compile(&json!(true)).is_ok());
     assert!(compile(&json!({"x-vendor": {"$ref": "https://example.com"}})).is_ok());
@@ -322,4 +328,53 @@ fn at_most_five_reasons_of_bounded_length_are_given() {
             .iter()
             .all(|reason| reason.chars().count() < 400)
     );
+}
+
+#[test]
+fn a_finding_has_a_path_and_a_reason_and_the_whole_has_the_callers_name() {
+    let schema = compile(&json!({"type": "object", "required": ["a b"]})).unwrap();
+    let error = schema.check(b"[]").unwrap_err();
+    assert_eq!(error.findings().len(), 1);
+    assert_eq!(error.findings()[0].path, "");
+    assert_eq!(
+        error.describe("structuredContent"),
+        "structuredContent: expected object, found an array"
+    );
+    let error = schema.check(b"{}").unwrap_err();
+    assert_eq!(error.findings()[0].path, r#"["a b"]"#);
+    assert_eq!(error.findings()[0].reason, "required, but missing");
+    assert!(error.is_certain());
+}
+
+#[test]
+fn a_value_that_was_read_already_is_checked_as_its_text_is() {
+    let schema = compile(&json!({"items": {"type": "integer"}})).unwrap();
+    for value in [json!([1, 2]), json!([1, "x", null]), json!({})] {
+        assert_eq!(
+            schema.check_value(&value),
+            schema.check(value.to_string().as_bytes())
+        );
+    }
+}
+
+#[test]
+fn what_could_not_be_checked_is_told_apart_from_what_does_not_fit() {
+    let bomb = compile(&tower("allOf", 15)).unwrap();
+    assert_eq!(bomb.check(b"{"), Err(CheckError::NotJson));
+    assert!(bomb.clone().check(b"1").unwrap_err().is_certain());
+    let deep = format!("{}{}", "[".repeat(100), "]".repeat(100));
+    let error = bomb.check(deep.as_bytes()).unwrap_err();
+    assert_eq!(error, CheckError::TooDeep);
+    assert!(!error.is_certain());
+    let wide = json!({"items": {"$ref": "#/$defs/d0"}, "$defs": tower("allOf", 14)["$defs"]});
+    let many = serde_json::to_string(&vec![(); 100]).unwrap();
+    let error = compile(&wide).unwrap().check(many.as_bytes()).unwrap_err();
+    assert_eq!(error, CheckError::TooCostly);
+    assert!(!error.is_certain());
+}
+
+#[test]
+fn a_schema_is_shared_between_threads() {
+    fn check<T: Clone + Send + Sync + 'static>(_: &T) {}
+    check(&compile(&json!(true)).unwrap());
 }

@@ -4,10 +4,11 @@ use jsonschema::ValidationError;
 use jsonschema::error::{TypeKind, ValidationErrorKind};
 use serde_json::Value;
 
+use crate::Finding;
 use crate::path::{cut, join, join_index};
 
-/// One line: `path: reason`.
-pub(super) fn explain(error: &ValidationError<'_>) -> String {
+/// Where it is and why.
+pub(crate) fn explain(error: &ValidationError<'_>) -> Finding {
     let mut path = path_of(error.instance_path().as_str());
     let found = || found(error.instance());
     let reason = match error.kind() {
@@ -57,8 +58,10 @@ pub(super) fn explain(error: &ValidationError<'_>) -> String {
         // Lengths and bounds; the value is left out, as it may be long or secret.
         _ => error.masked_with("the value").to_string(),
     };
-    let path = if path.is_empty() { "arguments" } else { &path };
-    format!("{}: {}", cut(path, 120), cut(&reason, 250))
+    Finding {
+        path: cut(&path, MOST_PATH),
+        reason: cut(&reason, MOST_REASON),
+    }
 }
 
 /// `/items/2/name` as `items[2].name`.
@@ -81,3 +84,7 @@ fn found(value: &Value) -> String {
         other => cut(&other.to_string(), 80),
     }
 }
+
+// Characters. Together they stay under 400, one line of any log.
+const MOST_PATH: usize = 120;
+const MOST_REASON: usize = 250;

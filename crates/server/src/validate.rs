@@ -14,7 +14,7 @@ use switchboard_protocol::RawJson;
 #[derive(Clone, Debug)]
 pub(crate) struct Validator {
     #[cfg(feature = "validate")]
-    schema: switchboard_schema::Validator,
+    schema: switchboard_schema::Schema,
 }
 
 #[cfg(feature = "validate")]
@@ -24,7 +24,7 @@ impl Validator {
     /// # Errors
     /// When it is no schema that can be used, at a bounded cost.
     pub(crate) fn compile(schema: &RawJson) -> Result<Self, Refused> {
-        switchboard_schema::Validator::compile(schema.as_str())
+        switchboard_schema::Schema::compile(schema.as_str())
             .map(|schema| Self { schema })
             .map_err(|error| Refused(error.to_string()))
     }
@@ -36,7 +36,7 @@ impl Validator {
     pub(crate) fn check(&self, text: &[u8]) -> Result<(), Refused> {
         self.schema
             .check(text)
-            .map_err(|error| Refused(error.to_string()))
+            .map_err(|error| Refused(error.describe("arguments")))
     }
 }
 
