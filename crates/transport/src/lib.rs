@@ -6,10 +6,13 @@
 //! 1. [`stdio`]: the standard streams without blocking; [`memory`]: a pipe within a process
 //! 2. [`lines`]: messages on a pipe, a line each
 //! 3. [`http`]: an endpoint of Streamable HTTP
+//! 4. `process`, with the feature `connect`: servers that are started as child processes
 
 #[cfg(feature = "connect")]
 pub mod credentials;
 pub mod http;
 pub mod lines;
 pub mod memory;
+#[cfg(feature = "connect")]
+pub mod process;
 pub mod stdio;

@@ -20,7 +20,7 @@
 
 mod thread;
 #[cfg(unix)]
-mod wide;
+pub(crate) mod wide;
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;

@@ -13,13 +13,13 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// A pipe, and how often it was too narrow.
 #[derive(Debug)]
-pub(super) struct Wide<P> {
+pub(crate) struct Wide<P> {
     pipe: P,
     narrow: u8,
 }
 
 impl<P: AsFd> Wide<P> {
-    pub(super) const fn new(pipe: P) -> Self {
+    pub(crate) const fn new(pipe: P) -> Self {
         Self { pipe, narrow: 0 }
     }
 

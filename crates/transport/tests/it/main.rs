@@ -8,5 +8,11 @@
 mod http;
 mod lines;
 mod memory;
+#[cfg(all(feature = "connect", target_os = "linux"))]
+mod process;
+#[cfg(all(feature = "connect", target_os = "linux"))]
+mod process_end;
+#[cfg(all(feature = "connect", target_os = "linux"))]
+mod process_host;
 #[cfg(unix)]
 mod stdio;

@@ -1,0 +1,403 @@
+//! A process and its group, as Unix knows them.
+//!
+//! The server leads a group of its own, and what it starts is in it unless that leaves by
+//! itself (`setsid`), which only a daemon does.
+//!
+//! # Whose number it is
+//! The number of a group is free again once its leader was waited for and nobody is left in it;
+//! then it may be the number of somebody else. So the exit of the leader is noticed without
+//! waiting for it (`waitid` with `WNOWAIT`), every signal is sent while it is still a zombie, and
+//! only when no further signal will be sent is it reaped. Whoever takes its status from us (a
+//! `waitpid(-1)` elsewhere in the process, `SIGCHLD` ignored) ends our right to signal; then
+//! nothing is sent.
+//!
+//! A fork of this process that never calls `exec` has copies of everything. It is not the
+//! parent of the server, and neither signals nor reaps.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use rustix::process::{self as system, Pid, Signal, WaitId, WaitIdOptions};
+use tokio::net::unix::pipe;
+use tokio::signal::unix::{Signal as Arrivals, SignalKind, signal};
+use tokio::task::JoinHandle;
+
+use super::{Exit, Stderr, watcher};
+use crate::stdio::wide::Wide;
+
+/// What the standard input of the server is to us.
+pub(super) type Input = Wide<pipe::Sender>;
+
+/// What the standard output of the server is to us.
+pub(super) type Output = Wide<pipe::Receiver>;
+
+/// A server that was started and not yet let go, and the group that it leads.
+#[derive(Debug)]
+pub(super) struct Group {
+    leader: Child,
+    id: Pid,
+    /// Who has started it: a fork of ours has not.
+    host: u32,
+    state: State,
+    notice: Option<Notice>,
+    is_watched: bool,
+    stderr: Stderr,
+    pipe: Option<Arc<pipe::Receiver>>,
+    reader: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum State {
+    Running,
+    /// Ended, and a zombie that keeps the number of the group ours.
+    Ended(Exit),
+    /// Ended, and the number is no longer ours.
+    Gone(Exit),
+}
+
+/// By what the exit is noticed.
+#[derive(Debug)]
+enum Notice {
+    /// A descriptor that is readable from the exit on. It is no pipe and nothing is read from
+    /// it, but what tokio does to wait for a pipe is what this needs, and it has nothing for
+    /// other descriptors that is not `unsafe`.
+    #[cfg(target_os = "linux")]
+    Descriptor(pipe::Receiver),
+    /// The arrival of `SIGCHLD`, which may be that of another child; `false` before the first
+    /// look, for it may have come before we listened.
+    Signal(Arrivals, bool),
+}
+
+impl Group {
+    /// Starts the command. An error of the second kind comes after the start: the group is
+    /// killed when this is dropped.
+    pub(super) fn start(mut command: Command, stderr: Stderr) -> io::Result<(Self, Streams)> {
+        use std::os::unix::process::CommandExt;
+
+        command
+            .process_group(0)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        // Before the server, so that it is known as soon as it is there.
+        watcher::prepare();
+        let leader = command.spawn().inspect_err(|_| watcher::rest())?;
+        let id = Pid::from_child(&leader);
+        let mut group = Self {
+            is_watched: watcher::add(id),
+            leader,
+            id,
+            host: std::process::id(),
+            state: State::Running,
+            notice: None,
+            stderr,
+            pipe: None,
+            reader: None,
+        };
+        let streams = Streams {
+            input: group.leader.stdin.take().map(OwnedFd::from),
+            output: group.leader.stdout.take().map(OwnedFd::from),
+        };
+        Ok((group, streams))
+    }
+
+    /// Begins to wait for the exit and to read stderr.
+    pub(super) fn connect(&mut self, streams: Streams) -> io::Result<(Input, Output)> {
+        let missing = || io::Error::from(io::ErrorKind::NotConnected);
+        let input = pipe::Sender::from_owned_fd(streams.input.ok_or_else(missing)?)?;
+        let output = pipe::Receiver::from_owned_fd(streams.output.ok_or_else(missing)?)?;
+        let pipe = OwnedFd::from(self.leader.stderr.take().ok_or_else(missing)?);
+        let pipe = Arc::new(pipe::Receiver::from_owned_fd(pipe)?);
+        self.notice = Some(Notice::of(self.id)?);
+        self.reader = Some(tokio::spawn(read(Arc::clone(&pipe), self.stderr.clone())));
+        self.pipe = Some(pipe);
+        Ok((Wide::new(input), Wide::new(output)))
+    }
+
+    pub(super) fn id(&self) -> u32 {
+        self.leader.id()
+    }
+
+    pub(super) const fn is_watched(&self) -> bool {
+        self.is_watched
+    }
+
+    /// Ready when the leader has ended. It costs no call of the system before.
+    pub(super) fn poll_exit(&mut self, cx: &mut Context<'_>) -> Poll<Exit> {
+        loop {
+            if let State::Ended(exit) | State::Gone(exit) = self.state {
+                return Poll::Ready(exit);
+            }
+            match &mut self.notice {
+                #[cfg(target_os = "linux")]
+                Some(Notice::Descriptor(descriptor)) => {
+                    match ready!(descriptor.poll_read_ready(cx)) {
+                        // If it was for nothing, it is waited for anew.
+                        Ok(()) => drop(descriptor.try_io(forget_readiness)),
+                        // The runtime that we were started in has ended.
+                        Err(_) => self.notice = None,
+                    }
+                }
+                Some(Notice::Signal(arrivals, has_looked)) => {
+                    if *has_looked && ready!(arrivals.poll_recv(cx)).is_none() {
+                        self.notice = None;
+                    } else {
+                        *has_looked = true;
+                    }
+                }
+                None => {
+                    self.look();
+                    if matches!(self.state, State::Running) {
+                        return Poll::Pending;
+                    }
+                }
+            }
+            self.look();
+        }
+    }
+
+    /// Looks whether the leader has ended, and leaves it a zombie.
+    fn look(&mut self) {
+        if !matches!(self.state, State::Running) || !self.is_ours() {
+            return;
+        }
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        self.state = match system::waitid(WaitId::Pid(self.id), options) {
+            Ok(Some(status)) => State::Ended(Exit {
+                code: status.exit_status(),
+                signal: status.terminating_signal(),
+            }),
+            Err(rustix::io::Errno::CHILD) => State::Gone(Exit::UNSEEN),
+            Ok(None) | Err(_) => return,
+        };
+        self.notice = None;
+        // Its last words are in the pipe, and whoever learns of the exit asks for them next.
+        self.drain();
+    }
+
+    /// Is anybody but the leader alive in the group? `None` if that cannot be found out.
+    ///
+    /// Asked once the leader has ended.
+    pub(super) fn has_others(&self) -> Option<bool> {
+        match self.state {
+            State::Gone(_) => Some(false),
+            State::Running | State::Ended(_) => members::has_others(self.id),
+        }
+    }
+
+    /// Tells everybody in the group to end. Those who are stopped are let go on: they could not
+    /// otherwise.
+    pub(super) fn terminate(&mut self) {
+        self.signal(Signal::TERM);
+        self.signal(Signal::CONT);
+    }
+
+    /// Kills everybody in the group.
+    pub(super) fn kill(&mut self) {
+        self.signal(Signal::KILL);
+    }
+
+    fn signal(&mut self, signal: Signal) {
+        self.look();
+        if self.is_ours() && !matches!(self.state, State::Gone(_)) {
+            // Nobody is left, or nobody whom we may signal: neither can be helped.
+            let _ = system::kill_process_group(self.id, signal);
+        }
+    }
+
+    /// Lets go of the group: no signal is sent from here on. Says how the leader ended.
+    ///
+    /// One that has not ended although it was killed is kept until it has.
+    pub(super) fn release(&mut self, patience: &[Duration]) -> Option<Exit> {
+        self.look();
+        for pause in patience {
+            if !self.is_ours() || !matches!(self.state, State::Running) {
+                break;
+            }
+            std::thread::sleep(*pause);
+            self.look();
+        }
+        let exit = match self.state {
+            State::Running => None,
+            State::Ended(exit) | State::Gone(exit) => Some(exit),
+        };
+        self.drain();
+        self.pipe = None;
+        if self.is_ours() {
+            // In this order: the watcher never knows a number that is not ours.
+            if self.is_watched {
+                watcher::remove(self.id);
+                self.is_watched = false;
+            }
+            unreaped::reap(&mut self.leader);
+        }
+        self.state = State::Gone(exit.unwrap_or(Exit::UNSEEN));
+        exit
+    }
+
+    /// Stops reading stderr; the task ends soon.
+    pub(super) fn abandon_stderr(&mut self) -> Option<JoinHandle<()>> {
+        self.reader.take().inspect(JoinHandle::abort)
+    }
+
+    /// Reads what is in the pipe now. A grandchild may hold it, so the end is not waited for.
+    fn drain(&self) {
+        let Some(pipe) = &self.pipe else {
+            return;
+        };
+        for _ in 0..DRAINED_READS {
+            match read_once(pipe, &self.stderr) {
+                Ok(0) | Err(_) => break,
+                Ok(_) => {}
+            }
+        }
+    }
+
+    fn is_ours(&self) -> bool {
+        self.host == std::process::id()
+    }
+}
+
+/// The ends of the pipes that are ours.
+#[derive(Debug)]
+pub(super) struct Streams {
+    input: Option<OwnedFd>,
+    output: Option<OwnedFd>,
+}
+
+impl Notice {
+    fn of(leader: Pid) -> io::Result<Self> {
+        #[cfg(target_os = "linux")]
+        {
+            use rustix::process::{PidfdFlags, pidfd_open};
+
+            // Linux before 5.3 has none, and a sandbox may forbid it.
+            let descriptor = pidfd_open(leader, PidfdFlags::NONBLOCK)
+                .or_else(|_| pidfd_open(leader, PidfdFlags::empty()));
+            if let Ok(descriptor) = descriptor
+                && let Ok(descriptor) = pipe::Receiver::from_owned_fd_unchecked(descriptor)
+            {
+                return Ok(Self::Descriptor(descriptor));
+            }
+        }
+        let _ = leader;
+        Ok(Self::Signal(signal(SignalKind::child())?, false))
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn forget_readiness() -> io::Result<()> {
+    Err(io::ErrorKind::WouldBlock.into())
+}
+
+/// Reads stderr until its end, which a grandchild may delay for as long as it lives.
+async fn read(pipe: Arc<pipe::Receiver>, stderr: Stderr) {
+    while pipe.readable().await.is_ok() {
+        match pipe.try_io(|| read_once(&pipe, &stderr)) {
+            Ok(0) => break,
+            Ok(_) => stderr.deliver(),
+            // Somebody has read it for us, and may have left the telling to us.
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => stderr.deliver(),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => break,
+        }
+        // It may be a flood, and others want to go on too.
+        tokio::task::yield_now().await;
+    }
+    stderr.end();
+    stderr.deliver();
+}
+
+/// Not by tokio, which may not know yet that there is something to read.
+fn read_once(pipe: &impl AsFd, stderr: &Stderr) -> io::Result<usize> {
+    stderr.push_from(|buffer| Ok(rustix::io::read(pipe, buffer)?))
+}
+
+mod members {
+    //! Who is in a group.
+
+    #[cfg(target_os = "linux")]
+    use std::io::Read;
+
+    use rustix::process::Pid;
+
+    /// Is anybody but the leader alive in it?
+    ///
+    /// A zombie is in its group until it is reaped, and signals to it succeed. So the table of
+    /// processes is read; that takes a few microseconds for each that there is.
+    #[cfg(target_os = "linux")]
+    pub(super) fn has_others(group: Pid) -> Option<bool> {
+        let group = group.as_raw_nonzero().get();
+        let mut path = String::new();
+        let mut stat = Vec::new();
+        let mut entries = std::fs::read_dir("/proc").ok()?.flatten();
+        let has_others = entries.any(|entry| {
+            let name = entry.file_name();
+            let Some(process) = name.to_str().filter(|name| name.parse() != Ok(group)) else {
+                return false;
+            };
+            if !process.bytes().all(|byte| byte.is_ascii_digit()) {
+                return false;
+            }
+            path.clear();
+            path.extend(["/proc/", process, "/stat"]);
+            stat.clear();
+            let file = std::fs::File::open(&path);
+            let read = file.and_then(|mut file| file.read_to_end(&mut stat));
+            read.is_ok() && is_alive_in(&stat, group)
+        });
+        Some(has_others)
+    }
+
+    /// Not a zombie: some containers have nobody who reaps orphans.
+    #[cfg(target_os = "linux")]
+    fn is_alive_in(stat: &[u8], group: i32) -> bool {
+        // The name in front is in parentheses and may hold anything.
+        let name_end = stat.iter().rposition(|byte| *byte == b')');
+        let fields = name_end.and_then(|end| stat.get(end + 2..));
+        let fields = fields.and_then(|fields| str::from_utf8(fields).ok());
+        // The state, the parent, the group.
+        let mut fields = fields.unwrap_or_default().split(' ');
+        let is_alive = !matches!(fields.next(), None | Some("Z" | "X"));
+        is_alive && fields.nth(1).and_then(|field| field.parse().ok()) == Some(group)
+    }
+
+    /// Darwin and the BSDs say that a group of zombies is none, or refuse to signal it.
+    #[cfg(not(target_os = "linux"))]
+    pub(super) fn has_others(group: Pid) -> Option<bool> {
+        Some(rustix::process::test_kill_process_group(group).is_ok())
+    }
+}
+
+mod unreaped {
+    //! Processes that were killed and have not ended: a broken device can hold them for long.
+
+    use super::{Child, Mutex, PoisonError};
+
+    /// Reaps this one if it has ended, else later, and those that have ended since.
+    pub(super) fn reap(child: &mut Child) {
+        let mut waiting = WAITING.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.retain(|child| !has_been_reaped(*child));
+        if matches!(child.try_wait(), Ok(None))
+            && let Some(id) = rustix::process::Pid::from_raw(child.id().cast_signed())
+        {
+            waiting.push(id);
+        }
+    }
+
+    fn has_been_reaped(child: rustix::process::Pid) -> bool {
+        use rustix::process::{WaitOptions, waitpid};
+
+        !matches!(waitpid(Some(child), WaitOptions::NOHANG), Ok(None))
+    }
+
+    static WAITING: Mutex<Vec<rustix::process::Pid>> = Mutex::new(Vec::new());
+}
+
+/// As much as the widest pipe holds: what was written before the exit is read, and whoever
+/// writes on does not keep us.
+const DRAINED_READS: usize = 64;
