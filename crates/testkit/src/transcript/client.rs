@@ -3,10 +3,10 @@
 //! In: `open>`, `server> FRAME`, `call> KEY [idle=T] [total=T] [quiet] METHOD PARAMS`,
 //! `listen> KEY FILTER`, `set_level> KEY LEVEL`, `notify> METHOD PARAMS`, `cancel> KEY REASON`,
 //! `answer> QUESTION RESULT`, `refuse> QUESTION ERROR`, `lane_closed> N STATUS [ERROR]`,
-//! `lane_closed> N REASON`,
+//! `lane_closed> N session lost`, `lane_closed> N REASON`, `session_lost>`,
 //! `wait> TIME`, `exit> REASON`, `close>`.
-//! Out: `client> MESSAGE`, `opened> REVISION`, `failed> REASON`, `closed>`, `restart>`,
-//! `old_transport>`, `close_lane> N`, `finished> KEY RESULT`, `finished> KEY REASON`, `progress> KEY PARAMS`,
+//! Out: `client> MESSAGE`, `opened> REVISION`, `reopening>`, `reopened> REVISION`,
+//! `failed> REASON`, `closed>`, `restart>`, `old_transport>`, `close_lane> N`, `finished> KEY RESULT`, `finished> KEY REASON`, `progress> KEY PARAMS`,
 //! `listening> KEY FILTER`, `asked> QUESTION METHOD [for KEY] PARAMS`, `withdrawn> QUESTION`,
 //! `told> METHOD [to KEY] PARAMS`, `ignored> WHAT`.
 
@@ -135,6 +135,7 @@ impl Stage {
                 lane: Lane(first.parse().map_err(|_| "bad stream number")?),
                 end: lane_end(rest)?,
             },
+            "session_lost" => Input::SessionLost,
             "exit" => Input::PeerClosed {
                 reason: line.what.clone(),
             },
@@ -188,6 +189,8 @@ impl Stage {
             Output::Restart => Event::new("restart", ""),
             Output::UseOldTransport => Event::new("old_transport", ""),
             Output::Opened(agreed) => Event::new("opened", agreed.revision.as_str()),
+            Output::Reopening => Event::new("reopening", ""),
+            Output::Reopened(agreed) => Event::new("reopened", agreed.revision.as_str()),
             Output::Failed(failure) => Event::new("failed", failure.to_string()),
             Output::Closed => Event::new("closed", ""),
             Output::Finished { key, outcome } => {
@@ -244,11 +247,12 @@ fn describe(ignored: &Ignored) -> String {
         Ignored::BadNotification(method) => method.to_string(),
         Ignored::ServerRequest => "request".into(),
         Ignored::RepeatedRequest(id) => format!("repeated {id}"),
+        Ignored::LostSession(id) => format!("request {id} of a lost session"),
         other => format!("{other:?}"),
     }
 }
 
-/// How a stream ended: an HTTP status and the error of its body, or a reason.
+/// How a stream ended: an HTTP status and the error of its body, a lost session, or a reason.
 fn lane_end(text: &str) -> Result<LaneEnd, String> {
     let (status, body) = text.split_once(' ').unwrap_or((text, ""));
     Ok(match status.parse() {
@@ -256,6 +260,7 @@ fn lane_end(text: &str) -> Result<LaneEnd, String> {
             status,
             error: (!body.is_empty()).then(|| error(body)).transpose()?,
         },
+        Err(_) if text == "session lost" => LaneEnd::SessionLost,
         Err(_) => LaneEnd::Broken(text.to_owned()),
     })
 }
@@ -277,6 +282,7 @@ const INPUTS: &[&str] = &[
     "answer",
     "refuse",
     "lane_closed",
+    "session_lost",
     "wait",
     "exit",
     "close",

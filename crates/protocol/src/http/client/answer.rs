@@ -177,7 +177,8 @@ impl AnswerError {
                 status: status.as_u16(),
                 error,
             },
-            Self::SessionLost | Self::Redirected { .. } => LaneEnd::Broken(self.to_string()),
+            Self::SessionLost => LaneEnd::SessionLost,
+            Self::Redirected { .. } => LaneEnd::Broken(self.to_string()),
         }
     }
 }
@@ -460,9 +461,8 @@ mod tests {
             };
             assert_eq!(hears(REQUEST, status, &[]), refused);
         }
-        for (sent, status) in [(IN_SESSION, 404), (REQUEST, 307)] {
-            assert!(matches!(hears(sent, status, &[]), LaneEnd::Broken(_)));
-        }
+        assert_eq!(hears(IN_SESSION, 404, &[]), LaneEnd::SessionLost);
+        assert!(matches!(hears(REQUEST, 307, &[]), LaneEnd::Broken(_)));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::jsonrpc::{ErrorObject, MethodName, Request, RequestId};
 use crate::machine::allowance::{Allowance, Expired, Timeouts};
-use crate::machine::client::input::{Ignored, Output, Violation};
+use crate::machine::client::input::{Agreed, Ignored, LaneEnd, Output, Violation};
 use crate::machine::client::{ClientMachine, ClientState, Owner};
 use crate::machine::declared;
 use crate::machine::pending::cancellation;
@@ -65,14 +65,21 @@ pub enum CallError {
     TimedOut(Expired),
     /// Our user cancelled it; the server was told to stop.
     Cancelled,
-    /// The answer can no longer come. The server may have done what was asked.
+    /// The answer can no longer come: the connection is gone. The server may have done what
+    /// was asked.
     Lost(String),
+    /// The stream of the call ended without an answer. The server may have done what was asked.
+    Unanswered(LaneEnd),
+    /// The server lost the session and refused the call unseen, twice if it could be sent again.
+    SessionLost,
     /// The host refused what the server asked for, so the call cannot go on.
     NotAnswered(ErrorObject),
     /// The server asked for more input again and again.
     TooManyRounds(u32),
     /// Nothing was sent: the connection is not open yet.
     NotReady,
+    /// Nothing was sent, or it was refused unseen: the connection is over, and why.
+    Over(String),
     /// The connection is closed. The server may have seen what was in flight by then.
     Closed,
     /// Nothing was sent: the key is in use by another call.
@@ -90,18 +97,30 @@ pub enum CallError {
 }
 
 impl CallError {
-    /// Is it certain that the server never saw the call?
-    pub const fn is_unsent(&self) -> bool {
-        matches!(
-            self,
-            Self::NotReady
-                | Self::KeyInUse
-                | Self::TooManyCalls(_)
-                | Self::NotDeclared(_)
-                | Self::NoTasks(_)
-                | Self::NotInRevision(..)
-                | Self::NotACall(_)
-        )
+    /// May the server have begun to do what was asked, so that asking again could do it twice?
+    ///
+    /// An answer counts as well, even one that refuses: only the server knows how far it went.
+    pub const fn may_have_run(&self) -> bool {
+        match self {
+            Self::Refused(_)
+            | Self::Violation(_)
+            | Self::TimedOut(_)
+            | Self::Cancelled
+            | Self::Lost(_)
+            | Self::Unanswered(_)
+            | Self::NotAnswered(_)
+            | Self::TooManyRounds(_)
+            | Self::Closed => true,
+            Self::SessionLost
+            | Self::NotReady
+            | Self::Over(_)
+            | Self::KeyInUse
+            | Self::TooManyCalls(_)
+            | Self::NotDeclared(_)
+            | Self::NoTasks(_)
+            | Self::NotInRevision(..)
+            | Self::NotACall(_) => false,
+        }
     }
 }
 
@@ -116,11 +135,16 @@ impl fmt::Display for CallError {
             Self::TimedOut(Expired::Total(limit)) => write!(f, "no answer within {limit:?}"),
             Self::Cancelled => f.write_str("cancelled"),
             Self::Lost(reason) => write!(f, "the answer was lost: {reason}"),
+            Self::Unanswered(end) => write!(f, "the answer was lost: {end}"),
+            Self::SessionLost => {
+                f.write_str("the server lost the session and did not run the call")
+            }
             Self::NotAnswered(error) => write!(f, "the server's question was refused: {error}"),
             Self::TooManyRounds(rounds) => {
                 write!(f, "the server asked for more input {rounds} times")
             }
             Self::NotReady => f.write_str("not initialized: the connection is not open yet"),
+            Self::Over(reason) => write!(f, "the connection is over: {reason}"),
             Self::Closed => f.write_str("the connection is closed"),
             Self::KeyInUse => f.write_str("the key is in use by another call"),
             Self::TooManyCalls(limit) => write!(f, "{limit} calls are in flight already"),
@@ -141,11 +165,13 @@ impl std::error::Error for CallError {}
 /// A call without an outcome.
 #[derive(Debug)]
 pub(super) struct Call {
-    method: MethodName,
-    params: Option<Payload>,
+    pub(super) method: MethodName,
+    pub(super) params: Option<Payload>,
     progress: bool,
     last_progress: Option<f64>,
     rounds: u32,
+    /// Whether it was refused once because its session was lost.
+    pub(super) lost_session: bool,
     pub(super) stage: Stage,
 }
 
@@ -154,6 +180,8 @@ pub(super) struct Call {
 pub(super) enum Stage {
     /// The server, under this id.
     Sent(i64),
+    /// A session to be sent in.
+    Waiting(Allowance),
     /// The host, which was asked this.
     Asking(Asking),
     /// The time to ask the server again.
@@ -191,10 +219,16 @@ impl ClientMachine {
                 progress: call.progress,
                 last_progress: None,
                 rounds: 0,
+                lost_session: false,
                 stage: Stage::Sent(0),
             },
         );
-        self.send_round(key, Allowance::new(now, timeouts), None, out);
+        let allowance = Allowance::new(now, timeouts);
+        if self.session.stands() {
+            self.send_round(key, allowance, None, out);
+        } else {
+            self.wait_for_session(now, key, allowance, out);
+        }
     }
 
     /// May this call be made now?
@@ -213,29 +247,7 @@ impl ClientMachine {
         if self.calls.len() >= self.config.max_calls {
             return Err(CallError::TooManyCalls(self.config.max_calls));
         }
-        let Some(method) = method.known() else {
-            // What the table does not have is between our user and the server.
-            return Ok(());
-        };
-        let revision = agreed.revision;
-        if !method.exists_in(revision) || !method.sender(revision.era()).is_client() {
-            return Err(CallError::NotInRevision(method, revision));
-        }
-        if method.is_notification() || method == Method::Initialize {
-            return Err(CallError::NotACall(method));
-        }
-        // A server of the first revision had no way to declare completion: it is simply tried.
-        let is_tried = method == Method::CompletionComplete && !revision.announces_completion();
-        if !is_tried && !declared::by_server(&agreed.capabilities, method, revision) {
-            return Err(CallError::NotDeclared(method));
-        }
-        // In the stateless era the server decides, and ignores what is said here.
-        let wants_task = revision.era() == Era::Handshake
-            && params.is_some_and(|params| params.member("task").is_some());
-        if wants_task && !declared::as_task_by_server(&agreed.capabilities, method) {
-            return Err(CallError::NoTasks(method));
-        }
-        Ok(())
+        check_method(agreed, method, params)
     }
 
     pub(super) fn is_in_use(&self, key: CallKey) -> bool {
@@ -243,7 +255,7 @@ impl ClientMachine {
     }
 
     /// Sends a call, for the first time or again, under a new id.
-    fn send_round(
+    pub(super) fn send_round(
         &mut self,
         key: CallKey,
         allowance: Allowance,
@@ -282,10 +294,14 @@ impl ClientMachine {
             Ok(result) => result,
             Err(error) => return self.finish(key, Err(CallError::Refused(error)), out),
         };
-        let Some(method) = self.calls.get(&key).map(|call| call.method.known()) else {
+        let Some(call) = self.calls.get(&key) else {
             return;
         };
+        let method = call.method.known();
         if self.era() != Some(Era::Stateless) {
+            if method == Some(Method::LoggingSetLevel) {
+                self.keep_log_level(key);
+            }
             return self.finish(key, Ok(result), out);
         }
         let outcome = match result.result_type().as_deref() {
@@ -467,10 +483,14 @@ impl ClientMachine {
         let Some(call) = self.calls.remove(&key) else {
             return;
         };
-        if let Stage::Asking(_) = call.stage {
-            for question in self.questions.withdraw_of(key) {
-                out.push(Output::Withdrawn(question));
+        match call.stage {
+            Stage::Asking(_) => {
+                for question in self.questions.withdraw_of(key) {
+                    out.push(Output::Withdrawn(question));
+                }
             }
+            Stage::Waiting(_) => self.session.forget_waiting(key),
+            Stage::Sent(_) | Stage::Backoff { .. } => {}
         }
         out.push(Output::Finished { key, outcome });
     }
@@ -510,7 +530,8 @@ impl ClientMachine {
     /// Tells the server that nobody waits for this answer any more.
     pub(super) fn stop_at_server(&self, id: i64, reason: Option<&str>, out: &mut Vec<Output>) {
         let lane = Lane(id.cast_unsigned());
-        if self.era() == Some(Era::Stateless) && self.config.wire == Wire::Http {
+        let is_stateless = self.era() == Some(Era::Stateless) && self.config.wire == Wire::Http;
+        if is_stateless || self.session.has_lost(id) {
             out.push(Output::CloseLane(lane));
             return;
         }
@@ -556,6 +577,37 @@ impl ClientMachine {
     }
 }
 
+/// Has the server what this call needs, as far as was agreed?
+pub(super) fn check_method(
+    agreed: &Agreed,
+    method: &MethodName,
+    params: Option<&Payload>,
+) -> Result<(), CallError> {
+    let Some(method) = method.known() else {
+        // What the table does not have is between our user and the server.
+        return Ok(());
+    };
+    let revision = agreed.revision;
+    if !method.exists_in(revision) || !method.sender(revision.era()).is_client() {
+        return Err(CallError::NotInRevision(method, revision));
+    }
+    if method.is_notification() || method == Method::Initialize {
+        return Err(CallError::NotACall(method));
+    }
+    // A server of the first revision had no way to declare completion: it is simply tried.
+    let is_tried = method == Method::CompletionComplete && !revision.announces_completion();
+    if !is_tried && !declared::by_server(&agreed.capabilities, method, revision) {
+        return Err(CallError::NotDeclared(method));
+    }
+    // In the stateless era the server decides, and ignores what is said here.
+    let wants_task = revision.era() == Era::Handshake
+        && params.is_some_and(|params| params.member("task").is_some());
+    if wants_task && !declared::as_task_by_server(&agreed.capabilities, method) {
+        return Err(CallError::NoTasks(method));
+    }
+    Ok(())
+}
+
 /// How long to wait before a server that gave only state is asked again.
 fn backoff(rounds: u32) -> Duration {
     match rounds {
@@ -571,7 +623,7 @@ mod tests {
 
     #[test]
     fn a_call_that_a_close_ended_may_have_been_seen() {
-        assert!(CallError::NotReady.is_unsent());
-        assert!(!CallError::Closed.is_unsent());
+        assert!(!CallError::NotReady.may_have_run());
+        assert!(CallError::Closed.may_have_run());
     }
 }

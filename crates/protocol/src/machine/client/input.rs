@@ -114,6 +114,12 @@ pub enum Input {
         /// Why.
         end: LaneEnd,
     },
+    /// The server no longer knows the session in which something was sent that has no lane, or
+    /// to which a stream belonged: a notification, an answer of ours, the GET stream. HTTP only.
+    ///
+    /// To be said of the session that stands now, not of one before it. While one is opened
+    /// anew it says nothing new.
+    SessionLost,
     /// Our user makes a call.
     Call(CallRequest),
     /// Our user wants to hear of changes, in either era.
@@ -131,7 +137,8 @@ pub enum Input {
         level: LoggingLevel,
     },
     /// Our user tells the server something. What its revision does not have, what we did
-    /// not declare, and what this machine says itself is not sent.
+    /// not declare, and what this machine says itself is not sent; nor is anything while no
+    /// session stands.
     Notify(Notification),
     /// Our user no longer wants a call, or a subscription.
     Cancel {
@@ -172,6 +179,12 @@ pub enum LaneEnd {
         /// The JSON-RPC error in the body, if it has one.
         error: Option<ErrorObject>,
     },
+    /// The server no longer knows the session, and refused the request itself for that, so it
+    /// did not run. In the handshake era the session is opened anew and the request sent again.
+    ///
+    /// Not for a stream whose request was accepted and that cannot be resumed: that one broke,
+    /// and [`Input::SessionLost`] says the rest.
+    SessionLost,
     /// The server ended it, or it broke.
     Broken(String),
 }
@@ -186,6 +199,7 @@ impl fmt::Display for LaneEnd {
                     None => f.write_str(" without an answer"),
                 }
             }
+            Self::SessionLost => f.write_str("the server no longer knows the session"),
             Self::Broken(reason) => f.write_str(reason),
         }
     }
@@ -203,6 +217,7 @@ pub enum Output {
         message: Message,
     },
     /// Close the stream of a request: over HTTP, in the stateless era, that cancels it.
+    /// In the handshake era it belongs to a lost session, where nothing else can.
     CloseLane(Lane),
     /// Start the server anew and say [`Input::Opened`] again: it left at the era probe.
     Restart,
@@ -210,6 +225,13 @@ pub enum Output {
     UseOldTransport,
     /// Calls can be made.
     Opened(Box<Agreed>),
+    /// The server has lost the session: forget its id and close its GET stream. What follows
+    /// is sent without a session, until the answer to `initialize` names a new one. The streams of
+    /// requests stay: they may still bring answers.
+    Reopening,
+    /// A new session stands, with what was agreed this time; the GET stream can be opened again.
+    /// Changes may have been missed.
+    Reopened(Box<Agreed>),
     /// It is over; drop the connection.
     Failed(Failure),
     /// It is over, as we wished; drop the connection.
@@ -228,7 +250,7 @@ pub enum Output {
         /// The parameters of the notification.
         params: Payload,
     },
-    /// A subscription stands.
+    /// A subscription stands, or stands again after a lost session.
     Listening {
         /// Which.
         key: CallKey,
@@ -277,6 +299,8 @@ pub enum Ignored {
     ServerRequest,
     /// A request with the id of a question that is still open.
     RepeatedRequest(RequestId),
+    /// A request in a session that the server has lost: no answer would find it.
+    LostSession(RequestId),
 }
 
 /// Why a connection is over.

@@ -22,10 +22,20 @@ use crate::types::{ResourceRequestParams, SubscriptionFilter, SubscriptionsListe
 /// A subscription of the handshake era.
 #[derive(Debug)]
 pub(super) struct Listener {
+    /// What our user wants, so that it can be said again in a new session.
+    wanted: SubscriptionFilter,
     /// `resources/subscribe` requests that have no answer yet.
     open: usize,
     /// What is granted so far; what is wanted of lists is granted at once.
     granted: SubscriptionFilter,
+}
+
+impl Listener {
+    /// Its session is lost, and what was granted in it.
+    pub(super) fn suspend(&mut self) {
+        self.open = 0;
+        self.granted = SubscriptionFilter::default();
+    }
 }
 
 impl ClientMachine {
@@ -37,7 +47,7 @@ impl ClientMachine {
         out: &mut Vec<Output>,
     ) {
         if self.era() == Some(Era::Handshake) {
-            return self.subscribe(now, key, &filter, out);
+            return self.subscribe(now, key, filter, out);
         }
         let params = Payload::encode(&SubscriptionsListenRequestParams::new(filter)).ok();
         let mut call = CallRequest::new(key, Method::SubscriptionsListen, params);
@@ -49,7 +59,7 @@ impl ClientMachine {
         &mut self,
         now: Instant,
         key: CallKey,
-        filter: &SubscriptionFilter,
+        filter: SubscriptionFilter,
         out: &mut Vec<Output>,
     ) {
         // Any method that always exists: the key and the number of calls are what is checked.
@@ -60,18 +70,40 @@ impl ClientMachine {
             });
             return;
         }
-        let ClientState::Ready(agreed) = &self.state else {
+        let listener = Listener {
+            wanted: filter,
+            open: 0,
+            granted: SubscriptionFilter::default(),
+        };
+        self.listeners.insert(key, listener);
+        if self.session.stands() {
+            self.say_subscriptions(now, key, out);
+        } else {
+            self.reopen_if_lost(now, out);
+        }
+    }
+
+    /// Says all subscriptions to a session that knows of none.
+    pub(super) fn subscribe_again(&mut self, now: Instant, out: &mut Vec<Output>) {
+        let mut keys: Vec<CallKey> = self.listeners.keys().copied().collect();
+        keys.sort_unstable();
+        for key in keys {
+            self.say_subscriptions(now, key, out);
+        }
+    }
+
+    fn say_subscriptions(&mut self, now: Instant, key: CallKey, out: &mut Vec<Output>) {
+        let (ClientState::Ready(agreed), Some(listener)) =
+            (&self.state, self.listeners.get_mut(&key))
+        else {
             return;
         };
-        let mut granted = filter.within(&agreed.capabilities);
+        let mut granted = listener.wanted.within(&agreed.capabilities);
         // Resources count once the server has agreed to each; tasks have no form in this era.
         let uris = granted.resource_subscriptions.take().unwrap_or_default();
         granted.task_ids = None;
-        let listener = Listener {
-            open: uris.len(),
-            granted,
-        };
-        self.listeners.insert(key, listener);
+        listener.open = uris.len();
+        listener.granted = granted;
         for uri in &uris {
             let allowance = Allowance::new(now, self.config.call_timeouts);
             let owner = Owner::Subscribe(key, uri.clone());
@@ -138,6 +170,9 @@ impl ClientMachine {
 
     /// Lets go of a resource, unless another listener has it or has asked for it.
     pub(super) fn unsubscribe(&mut self, now: Instant, uri: &str, out: &mut Vec<Output>) {
+        if !self.session.stands() {
+            return;
+        }
         let granted = self
             .listeners
             .values()

@@ -2,7 +2,8 @@
 //!
 //! `opening` finds the era, `call` follows each call to its one outcome,
 //! `question` brings what the server asks to the host, in either era,
-//! `listening` keeps subscriptions. What differs by era is in `legacy` and `modern`.
+//! `listening` keeps subscriptions, `reopening` heals a session that the server has lost.
+//! What differs by era is in `legacy` and `modern`.
 //!
 //! Specification: basic/lifecycle, basic/versioning, basic/patterns.
 
@@ -13,6 +14,7 @@ mod listening;
 mod modern;
 mod opening;
 mod question;
+mod reopening;
 
 use std::time::Instant;
 
@@ -34,6 +36,7 @@ use call::Call;
 use listening::Listener;
 use opening::Opening;
 use question::Questions;
+use reopening::Session;
 
 /// Where a client stands with its server.
 ///
@@ -42,6 +45,8 @@ use question::Questions;
 ///     │ could not open ─────────────────────────────────────────▲
 ///     └─ close, from any state ──▶ Closed
 /// ```
+///
+/// It stays ready while a lost HTTP session is opened anew: calls can be made, and wait.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ClientState {
     /// Not open yet.
@@ -64,6 +69,7 @@ pub struct ClientMachine {
     calls: Table<CallKey, Call>,
     listeners: Table<CallKey, Listener>,
     questions: Questions,
+    session: Session,
     /// What each request of the stateless era carries.
     modern: modern::Context,
 }
@@ -96,6 +102,7 @@ impl ClientMachine {
             calls: Table::default(),
             listeners: Table::default(),
             questions: Questions::default(),
+            session: Session::default(),
             config,
         }
     }
@@ -110,6 +117,11 @@ impl ClientMachine {
         self.calls.len() + self.listeners.len()
     }
 
+    /// Whether a lost session is being opened anew, so that calls wait.
+    pub fn is_reopening(&self) -> bool {
+        self.session.is_reopening()
+    }
+
     /// How many questions have no answer yet.
     pub fn open_questions(&self) -> usize {
         self.questions.len()
@@ -122,6 +134,7 @@ impl ClientMachine {
             self.opening.deadline(),
             self.questions.deadline(),
             self.next_retry(),
+            self.waiting_deadline(),
         ]
         .into_iter()
         .flatten()
@@ -130,13 +143,14 @@ impl ClientMachine {
 
     /// Takes one thing that happened and appends what must happen next.
     pub fn handle(&mut self, now: Instant, input: Input, out: &mut Vec<Output>) {
-        if matches!(self.state, ClientState::Failed(_) | ClientState::Closed) {
+        if self.is_over() {
             return self.handle_when_over(input, out);
         }
         match input {
             Input::Opened => self.open(now, out),
             Input::Received { lane, frame } => self.handle_frame(now, lane, frame, out),
             Input::LaneClosed { lane, end } => self.handle_lane_end(now, lane, end, out),
+            Input::SessionLost => self.handle_session_lost(now, out),
             Input::Call(call) => self.start_call(now, call, out),
             Input::Listen { key, filter } => self.start_listening(now, key, filter, out),
             Input::SetLogLevel { key, level } => self.set_log_level(now, key, level, out),
@@ -147,6 +161,10 @@ impl ClientMachine {
             Input::PeerClosed { reason } => self.handle_peer_closed(reason, out),
             Input::Close => self.end(ClientState::Closed, out),
         }
+    }
+
+    const fn is_over(&self) -> bool {
+        matches!(self.state, ClientState::Failed(_) | ClientState::Closed)
     }
 
     fn handle_when_over(&mut self, input: Input, out: &mut Vec<Output>) {
@@ -160,6 +178,7 @@ impl ClientMachine {
             Input::Opened
             | Input::Received { .. }
             | Input::LaneClosed { .. }
+            | Input::SessionLost
             | Input::Notify(_)
             | Input::Cancel { .. }
             | Input::Answer { .. }
@@ -175,7 +194,7 @@ impl ClientMachine {
 
     fn not_ready(&self) -> CallError {
         match &self.state {
-            ClientState::Failed(failure) => CallError::Lost(failure.to_string()),
+            ClientState::Failed(failure) => CallError::Over(failure.to_string()),
             ClientState::Closed => CallError::Closed,
             _ => CallError::NotReady,
         }
@@ -207,6 +226,10 @@ impl ClientMachine {
             _ => false,
         };
         for entry in entries {
+            if self.is_over() {
+                // One of them was a new session refused: the rest has no one left to concern.
+                return;
+            }
             match entry {
                 Ok(message) if allowed => self.handle_message(now, lane, message, out),
                 Ok(Message::Response(Response { id: Some(id), .. })) => {
@@ -354,6 +377,10 @@ impl ClientMachine {
         let ClientState::Ready(agreed) = &self.state else {
             return;
         };
+        if !self.session.stands() {
+            // The next session knows nothing yet that this could change.
+            return;
+        }
         let capabilities = &self.config.capabilities;
         let may_send = match notification.method.known() {
             None => true,
@@ -391,6 +418,7 @@ impl ClientMachine {
                 Owner::Probe | Owner::Greeting | Owner::Nobody => {}
             }
         }
+        self.expire_waiting(now, out);
         self.send_retries(now, out);
     }
 
@@ -405,12 +433,19 @@ impl ClientMachine {
             Owner::Greeting => self.greeting_lane_ended(now, end, out),
             Owner::Call(key) => {
                 let error = match end {
+                    LaneEnd::SessionLost => {
+                        return self.call_lost_session(now, id, key, entry.allowance, out);
+                    }
                     LaneEnd::Refused {
                         error: Some(error), ..
                     } => CallError::Refused(error),
-                    other => CallError::Lost(other.to_string()),
+                    other => CallError::Unanswered(other),
                 };
                 self.finish(key, Err(error), out);
+            }
+            _ if end == LaneEnd::SessionLost && self.has_sessions() => {
+                // Subscriptions are said again in the next one, all of them.
+                self.request_lost_session(now, id, out);
             }
             Owner::Subscribe(key, uri) => self.subscribe_answered(key, uri, false, out),
             Owner::Unwanted(_) | Owner::Nobody => {}
@@ -439,14 +474,24 @@ impl ClientMachine {
         self.pending.drain();
         self.opening = Opening::default();
         self.withdraw_questions(out);
-        let mut keys: Vec<CallKey> = self.calls.drain().map(|(key, _)| key).collect();
-        keys.extend(self.listeners.drain().map(|(key, _)| key));
-        keys.sort_unstable();
-        for key in keys {
-            out.push(Output::Finished {
-                key,
-                outcome: Err(self.not_ready()),
-            });
+        self.session = Session::default();
+        let over = self.not_ready();
+        let lost = match &over {
+            CallError::Over(reason) => CallError::Lost(reason.clone()),
+            other => other.clone(),
+        };
+        let mut ends: Vec<(CallKey, CallError)> = Vec::with_capacity(self.open_calls());
+        for (key, call) in self.calls.drain() {
+            // The server has nothing of a call that waits.
+            let waits = matches!(call.stage, call::Stage::Waiting(_));
+            let error = if waits { &over } else { &lost };
+            ends.push((key, error.clone()));
+        }
+        ends.extend(self.listeners.drain().map(|(key, _)| (key, lost.clone())));
+        ends.sort_unstable_by_key(|(key, _)| *key);
+        for (key, error) in ends {
+            let outcome = Err(error);
+            out.push(Output::Finished { key, outcome });
         }
         out.push(match &self.state {
             ClientState::Failed(failure) => Output::Failed(failure.clone()),

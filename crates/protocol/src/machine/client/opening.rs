@@ -97,7 +97,9 @@ impl ClientMachine {
             Mode::Auto if self.opening.restarted || self.opening.old_transport => {
                 self.greet(now, Revision::LATEST_HANDSHAKE, None, out);
             }
-            Mode::Legacy => self.greet(now, Revision::LATEST_HANDSHAKE, None, out),
+            Mode::Legacy => {
+                self.greet(now, Revision::LATEST_HANDSHAKE, None, out);
+            }
             Mode::Pinned(revision) if revision.era() == Era::Handshake => {
                 self.greet(now, revision, None, out);
             }
@@ -119,13 +121,27 @@ impl ClientMachine {
         };
     }
 
+    /// Says `initialize` for a lost session, and gives its id. The revision is known by now.
+    pub(super) fn open_again(
+        &mut self,
+        now: Instant,
+        offered: Revision,
+        out: &mut Vec<Output>,
+    ) -> i64 {
+        self.opening = Opening {
+            limit: now.checked_add(self.config.open_timeout),
+            ..Opening::default()
+        };
+        self.greet(now, offered, None, out)
+    }
+
     fn greet(
         &mut self,
         now: Instant,
         offered: Revision,
         probe: Option<i64>,
         out: &mut Vec<Output>,
-    ) {
+    ) -> i64 {
         let allowance = Allowance::new(now, Timeouts::NONE);
         let id = self.pending.insert(allowance, Owner::Greeting);
         let params = legacy::greeting(&self.config, offered);
@@ -134,6 +150,7 @@ impl ClientMachine {
             Request::new(RequestId::from(id), Method::Initialize, params),
         ));
         self.opening.stage = Stage::Greeting { id, offered, probe };
+        id
     }
 
     fn send_opening(
@@ -301,7 +318,9 @@ impl ClientMachine {
                 out,
             ),
             (_, Stage::Greeting { probe, .. }) => *probe = None,
-            (_, Stage::Probing { .. } | Stage::Waiting) => self.greet(now, offered, None, out),
+            (_, Stage::Probing { .. } | Stage::Waiting) => {
+                self.greet(now, offered, None, out);
+            }
         }
     }
 
@@ -344,7 +363,11 @@ impl ClientMachine {
             Lane::SHARED,
             Notification::new(Method::Initialized, None),
         ));
-        self.opened(agreed, out);
+        if self.session.is_reopening() {
+            self.reopened(now, agreed, out);
+        } else {
+            self.opened(agreed, out);
+        }
     }
 
     fn greeting_refused(&mut self, now: Instant, error: ErrorObject, out: &mut Vec<Output>) {
@@ -354,7 +377,8 @@ impl ClientMachine {
         let theirs = supported(&error);
         let speaks_stateless = error.code == ErrorCode::UNSUPPORTED_VERSION
             || revision::choose_stateless(&theirs).is_some();
-        if speaks_stateless && self.config.mode == Mode::Auto && !self.opening.restarted {
+        let may_probe = !self.opening.restarted && !self.session.is_reopening();
+        if speaks_stateless && self.config.mode == Mode::Auto && may_probe {
             // It was slow, not old. Its answer to the probe is on the way, or is asked for once more.
             match probe {
                 Some(id) => {
@@ -419,6 +443,7 @@ impl ClientMachine {
         let may_be_old = matches!(status, 400 | 404 | 405)
             && !is_modern
             && !self.opening.old_transport
+            && !self.session.is_reopening()
             && !matches!(self.config.mode, Mode::Pinned(r) if r != Revision::V2024_11_05);
         match error {
             _ if may_be_old => {

@@ -122,6 +122,10 @@ impl ClientMachine {
             out.push(Output::Ignored(Ignored::ServerRequest));
             return;
         }
+        if self.session.has_lost_lane(lane) {
+            out.push(Output::Ignored(Ignored::LostSession(request.id)));
+            return;
+        }
         let repeated =
             self.questions.open.values().any(
                 |open| matches!(&open.origin, Origin::Request { id, .. } if *id == request.id),

@@ -95,6 +95,10 @@ pub(crate) fn run(setups: &Setups, seed: u64, trace: &mut Trace) {
         may_answer: Vec::new(),
         wants_open: true,
         opened: false,
+        reopening: None,
+        lost: Vec::new(),
+        greeting: 0,
+        is_lost: false,
         restarts: 0,
         over: false,
         closed: false,
@@ -139,6 +143,14 @@ struct Model<'a> {
     may_answer: Vec<String>,
     wants_open: bool,
     opened: bool,
+    /// While a session is opened anew: has its `initialize` been sent?
+    reopening: Option<bool>,
+    /// The requests that were refused because their session was lost.
+    lost: Vec<i64>,
+    /// The `initialize` of the last reopening.
+    greeting: i64,
+    /// Whether anything said that the session is lost which that one began.
+    is_lost: bool,
     restarts: usize,
     over: bool,
     closed: bool,
@@ -148,6 +160,8 @@ struct Call {
     key: u64,
     listens: bool,
     limits: Timeouts,
+    /// The requests that were made for it.
+    ids: Vec<i64>,
     /// Time that surely counted against it in all, and since anything last happened.
     total: Duration,
     idle: Duration,
@@ -158,6 +172,13 @@ impl Model<'_> {
         if self.wants_open && self.random.chance(90) {
             self.wants_open = false;
             return self.handle(Input::Opened);
+        }
+        if self.wire == Wire::Http && self.era() == Some(Era::Handshake) {
+            match self.random.below(100) {
+                0..40 if self.reopening.is_some() => return self.greet_again(),
+                40..52 => return self.lose_session(),
+                _ => {}
+            }
         }
         let opening = !self.opened && !self.over;
         match self.random.below(100) {
@@ -188,6 +209,7 @@ impl Model<'_> {
                 let jump = Duration::from_millis(self.random.below(30_000) as u64);
                 self.pass(jump);
             }
+            86..90 if self.random.chance(10) => self.lose_session(),
             86..90 => {
                 let lane = Lane(self.random.below(self.last_id as usize + 2) as u64);
                 let end = match self.random.below(4) {
@@ -226,6 +248,43 @@ impl Model<'_> {
             93 if self.random.chance(20) => self.handle(Input::Close),
             94 => self.handle(Input::Opened),
             _ => self.receive(),
+        }
+    }
+
+    /// The server forgets a session, or says so late.
+    fn lose_session(&mut self) {
+        if self.wire != Wire::Http && self.random.chance(95) {
+            return;
+        }
+        if self.random.chance(20) {
+            self.is_lost = true;
+            return self.handle(Input::SessionLost);
+        }
+        let id = match self.random.below(4) {
+            0 => self.random.below(self.last_id as usize + 2) as i64,
+            _ => self.last_id - self.random.below(3) as i64,
+        };
+        self.is_lost |= id > self.greeting;
+        self.lost.push(id);
+        self.handle(Input::LaneClosed {
+            lane: Lane(id.cast_unsigned()),
+            end: LaneEnd::SessionLost,
+        });
+    }
+
+    /// The server agrees to a new session, if it was asked for one.
+    fn greet_again(&mut self) {
+        let Some((id, method)) = self.unanswered.pop() else {
+            return;
+        };
+        if method == "initialize" {
+            let revision = match self.machine.state() {
+                ClientState::Ready(agreed) if self.random.chance(90) => agreed.revision,
+                _ => Revision::V2025_06_18,
+            };
+            let body = good_greeting(revision.as_str());
+            let text = format!(r#"{{"jsonrpc":"2.0","id":{id},{body}}}"#);
+            self.receive_text(&id.to_string(), &text);
         }
     }
 
@@ -286,6 +345,7 @@ impl Model<'_> {
             key,
             listens,
             limits,
+            ids: Vec::new(),
             total: Duration::ZERO,
             idle: Duration::ZERO,
         });
@@ -307,7 +367,9 @@ impl Model<'_> {
         let mut call = CallRequest::new(
             CallKey(key),
             method,
-            self.random.chance(80).then(|| payload(r#"{"name":"x"}"#)),
+            self.random
+                .chance(80)
+                .then(|| payload(&format!(r#"{{"name":"{key}"}}"#))),
         );
         call.progress = self.random.chance(70);
         let seconds = |n: usize| Some(Duration::from_secs(1 + n as u64));
@@ -653,7 +715,7 @@ impl Model<'_> {
         match output {
             Output::Send { lane, message } => self.check_sent(lane, &message),
             Output::CloseLane(lane) => {
-                assert!(self.era() == Some(Era::Stateless) && self.wire == Wire::Http);
+                assert!(self.wire == Wire::Http);
                 assert!(self.sent.iter().any(|(id, _)| id.cast_unsigned() == lane.0));
             }
             Output::Restart | Output::UseOldTransport => {
@@ -665,6 +727,19 @@ impl Model<'_> {
             Output::Opened(_) => {
                 assert!(!self.opened, "opened twice");
                 self.opened = true;
+            }
+            Output::Reopening => {
+                assert!(self.opened && self.wire == Wire::Http);
+                assert_eq!(self.era(), Some(Era::Handshake));
+                assert_eq!(self.reopening, None, "two at once");
+                assert!(self.is_lost, "opened anew without need");
+                assert!(self.questions.is_empty(), "questions of a lost session");
+                self.reopening = Some(false);
+            }
+            Output::Reopened(_) => {
+                assert_eq!(self.reopening, Some(true), "not asked for");
+                self.reopening = None;
+                self.is_lost = false;
             }
             Output::Failed(_) => {
                 assert!(!self.over, "failed after the end");
@@ -726,12 +801,32 @@ impl Model<'_> {
     }
 
     fn check_sent(&mut self, lane: Lane, message: &Message) {
+        let is_handshake = self.era() == Some(Era::Handshake);
         match message {
             Message::Request(request) => {
                 let id = request.id.as_integer().expect("our ids are integers");
                 assert!(id > self.last_id, "{id} was used before");
                 assert_eq!(lane.0, id.cast_unsigned());
                 self.last_id = id;
+                let is_greeting = request.method == Method::Initialize;
+                if let Some(greeted) = &mut self.reopening {
+                    assert!(is_greeting, "{} without a session", request.method);
+                    *greeted = true;
+                    self.greeting = id;
+                }
+                let name = request
+                    .params
+                    .as_ref()
+                    .and_then(|params| params.string_member("name"));
+                let key: Option<u64> = name.and_then(|name| name.parse().ok());
+                let call = self.calls.iter_mut().find(|call| Some(call.key) == key);
+                if let Some(call) = call {
+                    if is_handshake && let Some(last) = call.ids.last() {
+                        assert!(self.lost.contains(last), "{last} may have run");
+                        assert!(call.ids.len() < 2, "sent again and again");
+                    }
+                    call.ids.push(id);
+                }
                 self.sent.push((id, request.method.to_string()));
                 self.unanswered.push((id, request.method.to_string()));
             }
