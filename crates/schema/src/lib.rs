@@ -20,7 +20,8 @@
 //! A schema may come from a stranger, so its cost is bounded. `survey` reads it first and
 //! refuses what is too large, what refers to anything outside the schema (nothing is ever
 //! fetched) and what would turn in circles. While a value is checked, every subschema
-//! that is entered is counted, and a check that needs too many is given up.
+//! that is entered is counted, heavier where it reads a long text or compares with many options,
+//! and a check that needs too many steps is given up.
 //! Patterns run on an engine that takes linear time; it has neither look-around
 //! nor back-references, and a schema with those is refused.
 //!
@@ -29,6 +30,7 @@
 //!
 //! Specification: basic (JSON Schema usage), server/tools.
 
+mod counter;
 mod error;
 mod path;
 mod schema;

@@ -1,12 +1,12 @@
 //! A compiled schema, and the check that it makes.
 
-use std::cell::Cell;
 use std::fmt;
 use std::sync::Arc;
 
-use jsonschema::{Draft, Keyword, PatternOptions, ValidationError};
+use jsonschema::{Draft, PatternOptions};
 use serde_json::Value;
 
+use crate::counter::{self, Counter};
 use crate::path::cut;
 use crate::survey::{Dialect, MAX_BYTES, Shape, measure, survey};
 use crate::{CheckError, Finding, SchemaError, words};
@@ -42,16 +42,18 @@ impl Schema {
             Dialect::Draft07 => Draft::Draft7,
             Dialect::Draft202012 => Draft::Draft202012,
         };
+        // Together they have a bound too.
+        let most = MAX_PATTERN.min(MAX_ALL_PATTERNS / shape.patterns.max(1));
         let patterns = PatternOptions::regex()
-            .size_limit(MAX_PATTERN)
-            .dfa_size_limit(MAX_PATTERN);
+            .size_limit(most)
+            .dfa_size_limit(most);
         let compiled = jsonschema::options()
             .offline()
             .with_draft(draft)
             // A format is a hint to whoever writes the value (2020-12, 7.2.1).
             .should_validate_formats(false)
             .with_pattern_options(patterns)
-            .with_keyword(COUNTER, |_, _, _| Ok(Box::new(Counter)))
+            .with_keyword(COUNTER, |members, _, _| Ok(Box::new(Counter::of(members))))
             .build(&schema)
             .map_err(|error| malformed(error.to_string()))?;
         Ok(Self {
@@ -89,9 +91,9 @@ impl Schema {
             return Err(CheckError::TooDeep);
         }
         // Room for each value to be looked at by many subschemas, and no more than that.
-        start_counting(bytes);
+        counter::start(bytes);
         let is_valid = self.compiled.is_valid(value);
-        if is_exhausted() {
+        if counter::is_exhausted() {
             return Err(CheckError::TooCostly);
         }
         if is_valid {
@@ -99,9 +101,9 @@ impl Schema {
         }
         // Unlike the check, the search for reasons does not stop where the counter says so, and
         // keeps what it finds: all of it in a small search, the first one in a larger.
-        start_counting(bytes);
+        counter::start(bytes);
         let mut findings: Vec<Finding> = Vec::new();
-        if self.shape.cost(levels, values) <= MAX_SEARCH {
+        if self.shape.may_search(levels, values, bytes) {
             for error in self.compiled.iter_errors(value).take(MAX_FINDINGS) {
                 let finding = words::explain(&error);
                 if !findings.contains(&finding) {
@@ -112,7 +114,7 @@ impl Schema {
             let first = self.compiled.validate(value);
             findings.extend(first.err().map(|error| words::explain(&error)));
         }
-        if is_exhausted() {
+        if counter::is_exhausted() {
             findings.clear();
         }
         Err(CheckError::Misfit(findings))
@@ -125,59 +127,13 @@ impl fmt::Debug for Schema {
     }
 }
 
-/// Stands in every subschema and counts how often one is entered.
-struct Counter;
-
-impl<'i> Keyword<'i> for Counter {
-    fn validate(&self, _instance: &'i Value) -> Result<(), ValidationError<'i>> {
-        if count() {
-            Ok(())
-        } else {
-            Err(ValidationError::custom("too costly to check"))
-        }
-    }
-
-    fn is_valid(&self, _instance: &'i Value) -> bool {
-        count()
-    }
-}
-
-thread_local! {
-    /// How many subschemas the check on this thread may still enter. A check never waits.
-    static LEFT: Cell<u64> = const { Cell::new(0) };
-}
-
-fn start_counting(bytes: usize) {
-    let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
-    LEFT.set(
-        bytes
-            .saturating_mul(STEPS_PER_BYTE)
-            .saturating_add(LEAST_STEPS),
-    );
-}
-
-/// `false` when nothing is left; once there, a check fails wherever it goes on.
-fn count() -> bool {
-    let left = LEFT.get();
-    LEFT.set(left.saturating_sub(1));
-    left > 0
-}
-
-fn is_exhausted() -> bool {
-    LEFT.get() == 0
-}
-
-// Sorts before every keyword of JSON Schema, so that it is asked first.
+// No keyword of JSON Schema, nor what a vendor would write.
 const COUNTER: &str = "!entered";
-// About 50 ms of work for a small value; a schema that needs more does not mean well.
-const LEAST_STEPS: u64 = 500_000;
-const STEPS_PER_BYTE: u64 = 16;
 // What a value that was read already is taken for; text is longer, if anything.
 const BYTES_PER_VALUE: usize = 8;
 // Bytes of a compiled pattern: far above any that people write.
 const MAX_PATTERN: usize = 256 * 1024;
+const MAX_ALL_PATTERNS: usize = 32 * 1024 * 1024;
 const MAX_FINDINGS: usize = 5;
 // Steps of recursion: about 1 KiB of stack each without optimization, and a thread has 2 MiB.
 const MAX_FRAMES: usize = 1024;
-// Subschemas entered, each of which may leave an error of some hundred bytes.
-const MAX_SEARCH: u64 = 100_000;

@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 
 use crate::SchemaError;
+use crate::counter;
 use crate::path::cut;
 
 /// The dialects that are spoken.
@@ -48,6 +49,10 @@ pub(crate) struct Shape {
     pub(crate) longest: usize,
     /// Is there a place that collects the errors of all its alternatives?
     pub(crate) has_choice: bool,
+    /// How many patterns there are.
+    pub(crate) patterns: usize,
+    /// What values are compared with, one by one, in all places together.
+    compared: u64,
     /// For every place: the places that apply to the same value, and those for values inside it.
     steps: Vec<(Vec<usize>, Vec<usize>)>,
     /// Every place before those that it applies to the same value.
@@ -55,10 +60,24 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    /// How many subschemas are entered at most when every error of a value is wanted.
+    /// Whether every error of a value may be looked for, which nothing stops on the way.
     ///
     /// A place that can be reached in several ways is entered once for each of them.
-    pub(crate) fn cost(&self, depth: usize, values: usize) -> u64 {
+    pub(crate) fn may_search(&self, depth: usize, values: usize, bytes: usize) -> bool {
+        let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
+        let ways = self.most_ways(depth);
+        let product = |per_way: u64, number: usize| {
+            ways.saturating_mul(per_way).saturating_mul(count(number))
+        };
+        product(count(self.steps.len()), values) <= MAX_SEARCH
+            // An error may hold a copy of the value it is about.
+            && product(count(self.steps.len()), bytes) <= MAX_COPIED
+            && product(count(self.patterns), bytes) <= MAX_SCAN
+            && product(self.compared, values) <= MAX_SCAN
+    }
+
+    /// In how many ways at most a place is reached for the same value.
+    fn most_ways(&self, depth: usize) -> u64 {
         let mut most = 1_u64;
         let mut ways = vec![0_u64; self.steps.len()];
         if let Some(root) = ways.first_mut() {
@@ -82,14 +101,12 @@ impl Shape {
             }
             ways = below;
         }
-        let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
-        most.saturating_mul(count(values))
-            .saturating_mul(count(self.steps.len()))
+        most
     }
 }
 
 /// Checks a schema, and puts a counter into every subschema.
-pub(crate) fn survey(schema: &mut Value, counter: &str) -> Result<Shape, SchemaError> {
+pub(crate) fn survey(schema: &mut Value, keyword: &str) -> Result<Shape, SchemaError> {
     let dialect = Dialect::of(schema)?;
     let (values, levels) = measure(schema);
     for (what, count, limit) in [("values", values, MAX_NODES), ("levels", levels, MAX_DEPTH)] {
@@ -102,23 +119,43 @@ pub(crate) fn survey(schema: &mut Value, counter: &str) -> Result<Shape, SchemaE
     let mut pointers = Vec::with_capacity(order.len());
     let mut steps = Vec::with_capacity(order.len());
     let mut has_choice = false;
+    let (mut patterns, mut compared) = (0, 0);
     for place in survey.places {
+        if let Some(members) = place.schema.as_object() {
+            patterns +=
+                usize::from(members.contains_key("pattern")) + pattern_names(members).count();
+            compared += counter::compared(members);
+        }
         has_choice |= place.schema.get("anyOf").is_some() || place.schema.get("oneOf").is_some();
         pointers.push(place.pointer);
         steps.push((place.same_value, place.below));
     }
+    if patterns > MAX_PATTERNS {
+        return Err(SchemaError::TooLarge {
+            what: "patterns",
+            limit: MAX_PATTERNS,
+        });
+    }
     for pointer in pointers {
         if let Some(Value::Object(members)) = schema.pointer_mut(&pointer) {
-            members.insert(counter.to_owned(), Value::Bool(true));
+            members.insert(keyword.to_owned(), Value::Bool(true));
         }
     }
     Ok(Shape {
         dialect,
         longest,
         has_choice,
+        patterns,
+        compared,
         steps,
         order,
     })
+}
+
+/// The patterns that names of members are compared with.
+pub(crate) fn pattern_names(members: &Map<String, Value>) -> impl Iterator<Item = &String> {
+    let named = members.get("patternProperties").and_then(Value::as_object);
+    named.into_iter().flat_map(Map::keys)
 }
 
 /// Counts values and levels without recursion.
@@ -350,8 +387,9 @@ impl<'a> Survey<'a> {
     fn check_circles(&self) -> Result<(usize, Vec<usize>), SchemaError> {
         let mut order = Vec::with_capacity(self.places.len());
         let mut longest = 0;
-        // How many steps lead on from a place; `None` while they are being followed.
-        let mut known: HashMap<usize, Option<usize>> = HashMap::new();
+        // How many steps lead on from a place, and in how many ways to an end; `None` while they
+        // are being followed.
+        let mut known: HashMap<usize, Option<(usize, usize)>> = HashMap::new();
         for start in 0..self.places.len() {
             let mut open = vec![(start, 0_usize)];
             while let Some((at, next)) = open.pop() {
@@ -374,7 +412,18 @@ impl<'a> Survey<'a> {
                 let beyond = steps
                     .iter()
                     .filter_map(|step| known.get(step).copied().flatten());
-                let length = beyond.max().map_or(0, |length| length + 1);
+                let (mut length, mut ways) = (0, 0_usize);
+                for (steps, ends) in beyond {
+                    length = length.max(steps + 1);
+                    ways = ways.saturating_add(ends);
+                }
+                let ways = ways.max(1);
+                if ways > MAX_WAYS {
+                    return Err(SchemaError::TooLarge {
+                        what: "ways from one subschema through others at the same value",
+                        limit: MAX_WAYS,
+                    });
+                }
                 if length > MAX_STEPS {
                     return Err(SchemaError::TooLarge {
                         what: "steps from one subschema to another at the same value",
@@ -382,7 +431,7 @@ impl<'a> Survey<'a> {
                     });
                 }
                 longest = longest.max(length);
-                known.insert(at, Some(length));
+                known.insert(at, Some((length, ways)));
                 order.push(at);
             }
         }
@@ -477,3 +526,12 @@ const MAX_NODES: usize = 10_000;
 const MAX_DEPTH: usize = 64;
 // Nobody writes longer ones by hand; each is a frame or two of the stack.
 const MAX_STEPS: usize = 32;
+// A union of unions has some hundred. Alternatives that fail are not counted while they are tried.
+const MAX_WAYS: usize = 100_000;
+// Some hundred is what the largest schemas of formats have; each is a program of its own.
+const MAX_PATTERNS: usize = 1000;
+// Subschemas entered, each of which may leave an error of some hundred bytes.
+const MAX_SEARCH: u64 = 100_000;
+const MAX_COPIED: u64 = 64 * 1024 * 1024;
+// Bytes read by patterns, or options compared with.
+const MAX_SCAN: u64 = 4_000_000;

@@ -207,6 +207,23 @@ fn a_schema_over_a_limit_is_refused() {
     );
 }
 
+#[test]
+fn alternatives_that_multiply_are_refused() {
+    for keyword in ["allOf", "anyOf", "oneOf"] {
+        let mut definitions = serde_json::Map::new();
+        for at in 0..10 {
+            let next = json!({"$ref": format!("#/$defs/d{}", at + 1)});
+            definitions.insert(format!("d{at}"), json!({keyword: vec![next; 300]}));
+        }
+        definitions.insert("d10".into(), json!({"type": "null"}));
+        let error = compile(&json!({"$ref": "#/$defs/d0", "$defs": definitions})).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the schema has more than 100000 ways from one subschema through others at the same value"
+        );
+    }
+}
+
 /// Doubles the work at every step.
 fn tower(keyword: &str, steps: usize) -> serde_json::Value {
     let mut definitions = serde_json::Map::new();
@@ -285,6 +302,68 @@ fn a_pattern_takes_linear_time_or_is_refused() {
             "{pattern}: {error}"
         );
     }
+}
+
+#[test]
+fn many_patterns_are_refused_and_their_programs_are_bounded_together() {
+    let patterns = |count: usize, pattern: &str| {
+        let list: Vec<_> = (0..count)
+            .map(|at| json!({"pattern": format!("{pattern}{at}")}))
+            .collect();
+        json!({"anyOf": list})
+    };
+    assert_eq!(
+        compile(&patterns(1001, "a")).unwrap_err().to_string(),
+        "the schema has more than 1000 patterns"
+    );
+    assert!(compile(&patterns(300, "^[a-z0-9_.-]{1,64}@")).is_ok());
+    assert!(compile(&patterns(1, "(abcdefgh){200}")).is_ok());
+    let error = compile(&patterns(900, "(abcdefgh){200}")).unwrap_err();
+    assert!(matches!(error, SchemaError::Malformed(_)), "{error}");
+}
+
+#[test]
+fn a_keyword_that_looks_at_much_counts_for_more() {
+    let too_costly = |schema: &serde_json::Value, value: &str| {
+        let error = compile(schema).unwrap().check(value.as_bytes());
+        assert_eq!(error, Err(CheckError::TooCostly));
+    };
+    let text = format!("\"{}\"", "a".repeat(20_000));
+    let list: Vec<_> = (0..900)
+        .map(|at| json!({"pattern": format!("^[a-z]+(x{at})?$")}))
+        .collect();
+    too_costly(&json!({"allOf": list}), &text);
+    too_costly(&json!({"allOf": vec![json!({"minLength": 1}); 900]}), &text);
+    let mut options: Vec<_> = (0..9000).map(|option| json!(option)).collect();
+    options.push(json!("mixed"));
+    let items = serde_json::to_string(&vec![8999; 2000]).unwrap();
+    too_costly(&json!({"items": {"enum": options}}), &items);
+    let unique = vec![json!({"uniqueItems": true}); 900];
+    let items = serde_json::to_string(&(0..1000).collect::<Vec<_>>()).unwrap();
+    too_costly(&json!({"allOf": unique}), &items);
+    let names: serde_json::Map<_, _> = (0..900)
+        .map(|at| (format!("x{at}$"), json!(true)))
+        .collect();
+    let object: serde_json::Map<_, _> = (0..2000)
+        .map(|at| (format!("name{at}"), json!(1)))
+        .collect();
+    too_costly(
+        &json!({"patternProperties": names}),
+        &json!(object).to_string(),
+    );
+    // And yet what people write is checked, however long.
+    let row = json!({"code": "AB-12", "kind": 249});
+    let rows = serde_json::to_string(&vec![row; 5000]).unwrap();
+    let kinds: Vec<_> = (0..250).collect();
+    let schema = json!({"uniqueItems": false, "items": {
+        "properties": {
+            "code": {"type": "string", "pattern": "^[A-Z]{2}-[0-9]+$", "maxLength": 9},
+            "kind": {"enum": kinds},
+        },
+        "required": ["code", "kind"],
+        "additionalProperties": false,
+    }});
+    assert_eq!(compile(&schema).unwrap().check(rows.as_bytes()), Ok(()));
 }
 
 #[test]
