@@ -30,6 +30,12 @@ const BUDGETS: &[Budget] = &[
         most: 40,
         never: HEAVY,
     },
+    // jsonschema and what it stands on; whoever wants none of it leaves `validate` off.
+    Budget {
+        package: "switchboard-schema",
+        most: 70,
+        never: RUNTIMES,
+    },
     // A server on stdio with typed tools.
     Budget {
         package: "switchboard-server",
