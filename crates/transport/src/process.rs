@@ -79,6 +79,19 @@ pub struct Process {
 impl Process {
     /// Starts a server.
     ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use switchboard_transport::process::{Patience, Process, ProcessSpec};
+    ///
+    /// let (process, input, _output) = Process::spawn(&ProcessSpec::new("cat"))?;
+    /// drop(input);
+    /// let stopped = process.stop(Patience::default()).await;
+    /// assert!(stopped.exit.is_some_and(|exit| exit.is_success()));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// The input is the server's stdin and the output its stdout. Both are independent of this
     /// value; drop the input to tell the server that it is over.
     ///

@@ -15,6 +15,7 @@ pub struct Exit {
 
 impl Exit {
     /// Neither is known: somebody else in this process has waited for its children.
+    #[cfg(unix)]
     pub(super) const UNSEEN: Self = Self {
         code: None,
         signal: None,

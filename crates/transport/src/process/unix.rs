@@ -45,6 +45,8 @@ pub(super) struct Group {
     state: State,
     notice: Option<Notice>,
     is_watched: bool,
+    /// Who else was seen in the group.
+    others: Vec<u32>,
     stderr: Stderr,
     pipe: Option<Arc<pipe::Receiver>>,
     reader: Option<JoinHandle<()>>,
@@ -94,6 +96,7 @@ impl Group {
             host: std::process::id(),
             state: State::Running,
             notice: None,
+            others: Vec::new(),
             stderr,
             pipe: None,
             reader: None,
@@ -182,11 +185,17 @@ impl Group {
     /// Is anybody but the leader alive in the group? `None` if that cannot be found out.
     ///
     /// Asked once the leader has ended.
-    pub(super) fn has_others(&self) -> Option<bool> {
-        match self.state {
-            State::Gone(_) => Some(false),
-            State::Running | State::Ended(_) => members::has_others(self.id),
+    pub(super) fn has_others(&mut self) -> Option<bool> {
+        if matches!(self.state, State::Gone(_)) {
+            return Some(false);
         }
+        // Those that were seen before are asked first: it is asked again and again.
+        let mut seen = self.others.iter();
+        if seen.any(|process| members::is_alive(*process, self.id)) {
+            return Some(true);
+        }
+        self.others = members::others(self.id)?;
+        Some(!self.others.is_empty())
     }
 
     /// Tells everybody in the group to end. Those who are stopped are let go on: they could not
@@ -317,45 +326,27 @@ fn read_once(pipe: &impl AsFd, stderr: &Stderr) -> io::Result<usize> {
     stderr.push_from(|buffer| Ok(rustix::io::read(pipe, buffer)?))
 }
 
+#[cfg(target_os = "linux")]
 mod members {
     //! Who is in a group.
-
-    #[cfg(target_os = "linux")]
-    use std::io::Read;
+    //!
+    //! A zombie is in its group until it is reaped, and signals to it succeed. So the table of
+    //! processes is read; that takes a few microseconds for each that there is.
 
     use rustix::process::Pid;
 
-    /// Is anybody but the leader alive in it?
-    ///
-    /// A zombie is in its group until it is reaped, and signals to it succeed. So the table of
-    /// processes is read; that takes a few microseconds for each that there is.
-    #[cfg(target_os = "linux")]
-    pub(super) fn has_others(group: Pid) -> Option<bool> {
-        let group = group.as_raw_nonzero().get();
-        let mut path = String::new();
-        let mut stat = Vec::new();
-        let mut entries = std::fs::read_dir("/proc").ok()?.flatten();
-        let has_others = entries.any(|entry| {
-            let name = entry.file_name();
-            let Some(process) = name.to_str().filter(|name| name.parse() != Ok(group)) else {
-                return false;
-            };
-            if !process.bytes().all(|byte| byte.is_ascii_digit()) {
-                return false;
-            }
-            path.clear();
-            path.extend(["/proc/", process, "/stat"]);
-            stat.clear();
-            let file = std::fs::File::open(&path);
-            let read = file.and_then(|mut file| file.read_to_end(&mut stat));
-            read.is_ok() && is_alive_in(&stat, group)
-        });
-        Some(has_others)
+    /// Everybody but the leader who is alive in it.
+    pub(super) fn others(group: Pid) -> Option<Vec<u32>> {
+        let leader = group.as_raw_nonzero().get().cast_unsigned();
+        let entries = std::fs::read_dir("/proc").ok()?.flatten();
+        let processes = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        let others = processes.filter(|process| *process != leader && is_alive(*process, group));
+        Some(others.collect())
     }
 
-    /// Not a zombie: some containers have nobody who reaps orphans.
-    #[cfg(target_os = "linux")]
-    fn is_alive_in(stat: &[u8], group: i32) -> bool {
+    /// Is it in the group, and not a zombie? Some containers have nobody who reaps orphans.
+    pub(super) fn is_alive(process: u32, group: Pid) -> bool {
+        let stat = std::fs::read(format!("/proc/{process}/stat")).unwrap_or_default();
         // The name in front is in parentheses and may hold anything.
         let name_end = stat.iter().rposition(|byte| *byte == b')');
         let fields = name_end.and_then(|end| stat.get(end + 2..));
@@ -363,13 +354,28 @@ mod members {
         // The state, the parent, the group.
         let mut fields = fields.unwrap_or_default().split(' ');
         let is_alive = !matches!(fields.next(), None | Some("Z" | "X"));
-        is_alive && fields.nth(1).and_then(|field| field.parse().ok()) == Some(group)
+        let own_group = fields.nth(1).and_then(|field| field.parse().ok());
+        is_alive && own_group == Some(group.as_raw_nonzero().get())
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod members {
+    //! Who is in a group: nobody, or somebody.
+    //!
+    //! Darwin says that a group of zombies is none, or refuses to signal it. Where it does not,
+    //! everybody is waited for in vain and killed in vain, which takes time and harms nobody.
+
+    use rustix::process::{Pid, test_kill_process_group};
+
+    pub(super) fn others(group: Pid) -> Option<Vec<u32>> {
+        let leader = group.as_raw_nonzero().get().cast_unsigned();
+        let somebody = test_kill_process_group(group).is_ok().then_some(leader);
+        Some(somebody.into_iter().collect())
     }
 
-    /// Darwin and the BSDs say that a group of zombies is none, or refuse to signal it.
-    #[cfg(not(target_os = "linux"))]
-    pub(super) fn has_others(group: Pid) -> Option<bool> {
-        Some(rustix::process::test_kill_process_group(group).is_ok())
+    pub(super) fn is_alive(_process: u32, group: Pid) -> bool {
+        test_kill_process_group(group).is_ok()
     }
 }
 
@@ -401,3 +407,57 @@ mod unreaped {
 /// As much as the widest pipe holds: what was written before the exit is read, and whoever
 /// writes on does not keep us.
 const DRAINED_READS: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+
+    use rustix::process::{WaitOptions, waitpid};
+
+    use super::*;
+
+    fn start(script: &str) -> (Group, Input, Output) {
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", script]);
+        let (mut group, streams) = Group::start(command, Stderr::new(None)).unwrap();
+        let (input, output) = group.connect(streams).unwrap();
+        (group, input, output)
+    }
+
+    async fn exit_by_signal(mut group: Group, input: Input) -> Exit {
+        let arrivals = signal(SignalKind::child()).unwrap();
+        group.notice = Some(Notice::Signal(arrivals, false));
+        let pending = poll_fn(|cx| Poll::Ready(group.poll_exit(cx).is_pending())).await;
+        assert_eq!(pending, matches!(group.state, State::Running));
+        drop(input);
+        let exit = poll_fn(|cx| group.poll_exit(cx)).await;
+        assert_eq!(group.release(&[]), Some(exit));
+        exit
+    }
+
+    #[tokio::test]
+    async fn without_a_descriptor_the_exit_is_noticed_by_the_signal() {
+        let (group, input, _output) = start("read line; exit 3");
+        assert_eq!(exit_by_signal(group, input).await.code, Some(3));
+    }
+
+    #[tokio::test]
+    async fn an_exit_before_anybody_listens_is_noticed_too() {
+        let (group, input, _output) = start("exit 4");
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        system::waitid(WaitId::Pid(group.id), options).unwrap();
+        assert_eq!(exit_by_signal(group, input).await.code, Some(4));
+    }
+
+    #[tokio::test]
+    async fn whoever_takes_the_status_ends_our_right_to_signal() {
+        let (mut group, _input, _output) = start("sleep 1000 & exit 0");
+        waitpid(Some(group.id), WaitOptions::empty()).unwrap();
+        assert_eq!(poll_fn(|cx| group.poll_exit(cx)).await, Exit::UNSEEN);
+        group.kill();
+        // Somebody is left, and the number may be anybody's: here it is still that of the group.
+        assert_eq!(members::others(group.id).unwrap().len(), 1);
+        system::kill_process_group(group.id, Signal::KILL).unwrap();
+        group.release(&[]);
+    }
+}

@@ -211,3 +211,49 @@ for group in $groups; do
     kill -s KILL -- "-$group"
 done
 "#;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the script does to whom, if nobody ever ends.
+    fn signals(shell: &str, lines: &str) -> String {
+        let script =
+            format!("kill() {{ test \"$2\" = 0 || echo \"$2 $4\"; }}\nsleep() {{ :; }}\n{SCRIPT}");
+        let mut shell = Command::new(shell)
+            .args(["-c", &script, NAME])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut pipe = shell.stdin.take().unwrap();
+        pipe.write_all(lines.as_bytes()).unwrap();
+        drop(pipe);
+        let output = shell.wait_with_output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    #[test]
+    fn those_who_are_left_are_told_and_killed_and_nobody_else_is() {
+        let shells = [SHELL, "/bin/bash", "/bin/dash", "/bin/ksh"];
+        for shell in shells
+            .into_iter()
+            .filter(|shell| std::path::Path::new(shell).exists())
+        {
+            let check = |lines: &str, groups: &[&str]| {
+                let told = groups
+                    .iter()
+                    .map(|group| format!("TERM -{group}\nCONT -{group}\n"));
+                let killed = groups.iter().map(|group| format!("KILL -{group}\n"));
+                let expected: String = told.chain(killed).collect();
+                assert_eq!(signals(shell, lines), expected, "{shell} {lines:?}");
+            };
+            check("", &[]);
+            check("+12\n", &["12"]);
+            check("+12\n-12\n", &[]);
+            check("+1\n+22\n+2\n-22\n-9\n+222\n", &["1", "2", "222"]);
+            check("+1\n+22\n+2\n-1\n", &["22", "2"]);
+            check("+1\n+22\n+2\n-2\n", &["1", "22"]);
+        }
+    }
+}
