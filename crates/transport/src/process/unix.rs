@@ -460,4 +460,23 @@ mod tests {
         system::kill_process_group(group.id, Signal::KILL).unwrap();
         group.release(&[]);
     }
+
+    #[test]
+    fn one_that_has_not_ended_is_reaped_with_a_later_one() {
+        let mut first = Command::new("/bin/sh");
+        let mut first = first
+            .args(["-c", "read line"])
+            .stdin(Stdio::piped())
+            .spawn()
+            .unwrap();
+        unreaped::reap(&mut first);
+        let mut second = Command::new("/bin/sh").args(["-c", ":"]).spawn().unwrap();
+        second.wait().unwrap();
+        drop(first.stdin.take());
+        let id = Pid::from_child(&first);
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        system::waitid(WaitId::Pid(id), options).unwrap();
+        unreaped::reap(&mut second);
+        assert!(system::waitid(WaitId::Pid(id), options).is_err());
+    }
 }

@@ -104,8 +104,9 @@ impl Watcher {
         for group in &self.groups {
             let _ = writeln!(lines, "+{group}");
         }
-        running.pipe.write_all(lines.as_bytes())?;
+        let written = running.pipe.write_all(lines.as_bytes());
         self.running = Some(running);
+        written.inspect_err(|_| self.end())?;
         Ok(true)
     }
 
@@ -118,8 +119,7 @@ impl Watcher {
     /// Not by the end of the pipe: it would act, and this way it is reaped at once.
     fn end(&mut self) {
         if let Some(mut running) = self.running.take() {
-            let _ = running.shell.kill();
-            let _ = running.shell.wait();
+            end(&mut running.shell);
         }
     }
 }
@@ -136,12 +136,21 @@ impl Running {
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()?;
-        let pipe = shell.stdin.take();
-        let pipe = pipe.ok_or_else(|| io::Error::from(io::ErrorKind::NotConnected))?;
         // One that was stopped and does not read is replaced; it is not waited for.
-        rustix::io::ioctl_fionbio(&pipe, true)?;
-        Ok(Self { shell, pipe })
+        let pipe = shell.stdin.take();
+        match pipe.filter(|pipe| rustix::io::ioctl_fionbio(pipe, true).is_ok()) {
+            Some(pipe) => Ok(Self { shell, pipe }),
+            None => {
+                end(&mut shell);
+                Err(io::ErrorKind::NotConnected.into())
+            }
+        }
     }
+}
+
+fn end(shell: &mut Child) {
+    let _ = shell.kill();
+    let _ = shell.wait();
 }
 
 fn lock() -> MutexGuard<'static, Watcher> {

@@ -43,7 +43,10 @@ async fn a_server_that_obeys_is_not_signalled() {
     let (process, input, _output) = start(&ProcessSpec::new("cat"));
     drop(input);
     let begin = Instant::now();
-    let stopped = stop(process, patience(LONG, LONG)).await;
+    // In a task of its own: the future can be sent.
+    let stopped = tokio::spawn(stop(process, patience(LONG, LONG)))
+        .await
+        .unwrap();
     check(stopped, Manner::Obeyed, "exited with status 0");
     assert!(begin.elapsed() < LONG / 2);
 }
