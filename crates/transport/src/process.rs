@@ -22,6 +22,8 @@ mod error;
 mod escape;
 mod exit;
 mod lookup;
+#[cfg(unix)]
+mod members;
 #[cfg(not(unix))]
 mod other;
 mod spec;
@@ -29,6 +31,8 @@ mod stderr;
 mod streams;
 #[cfg(unix)]
 mod unix;
+#[cfg(unix)]
+mod unreaped;
 #[cfg(unix)]
 mod watcher;
 

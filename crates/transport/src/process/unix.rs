@@ -17,7 +17,7 @@
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ use tokio::net::unix::pipe;
 use tokio::signal::unix::{Signal as Arrivals, SignalKind, signal};
 use tokio::task::JoinHandle;
 
-use super::{Exit, Stderr, watcher};
+use super::{Exit, Stderr, members, unreaped, watcher};
 use crate::stdio::wide::Wide;
 
 /// What the standard input of the server is to us.
@@ -326,84 +326,6 @@ fn read_once(pipe: &impl AsFd, stderr: &Stderr) -> io::Result<usize> {
     stderr.push_from(|buffer| Ok(rustix::io::read(pipe, buffer)?))
 }
 
-#[cfg(target_os = "linux")]
-mod members {
-    //! Who is in a group.
-    //!
-    //! A zombie is in its group until it is reaped, and signals to it succeed. So the table of
-    //! processes is read; that takes a few microseconds for each that there is.
-
-    use rustix::process::Pid;
-
-    /// Everybody but the leader who is alive in it.
-    pub(super) fn others(group: Pid) -> Option<Vec<u32>> {
-        let leader = group.as_raw_nonzero().get().cast_unsigned();
-        let entries = std::fs::read_dir("/proc").ok()?.flatten();
-        let processes = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-        let others = processes.filter(|process| *process != leader && is_alive(*process, group));
-        Some(others.collect())
-    }
-
-    /// Is it in the group, and not a zombie? Some containers have nobody who reaps orphans.
-    pub(super) fn is_alive(process: u32, group: Pid) -> bool {
-        let stat = std::fs::read(format!("/proc/{process}/stat")).unwrap_or_default();
-        // The name in front is in parentheses and may hold anything.
-        let name_end = stat.iter().rposition(|byte| *byte == b')');
-        let fields = name_end.and_then(|end| stat.get(end + 2..));
-        let fields = fields.and_then(|fields| str::from_utf8(fields).ok());
-        // The state, the parent, the group.
-        let mut fields = fields.unwrap_or_default().split(' ');
-        let is_alive = !matches!(fields.next(), None | Some("Z" | "X"));
-        let own_group = fields.nth(1).and_then(|field| field.parse().ok());
-        is_alive && own_group == Some(group.as_raw_nonzero().get())
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-mod members {
-    //! Who is in a group: nobody, or somebody.
-    //!
-    //! Darwin says that a group of zombies is none, or refuses to signal it. Where it does not,
-    //! everybody is waited for in vain and killed in vain, which takes time and harms nobody.
-
-    use rustix::process::{Pid, test_kill_process_group};
-
-    pub(super) fn others(group: Pid) -> Option<Vec<u32>> {
-        let leader = group.as_raw_nonzero().get().cast_unsigned();
-        let somebody = test_kill_process_group(group).is_ok().then_some(leader);
-        Some(somebody.into_iter().collect())
-    }
-
-    pub(super) fn is_alive(_process: u32, group: Pid) -> bool {
-        test_kill_process_group(group).is_ok()
-    }
-}
-
-mod unreaped {
-    //! Processes that were killed and have not ended: a broken device can hold them for long.
-
-    use super::{Child, Mutex, PoisonError};
-
-    /// Reaps this one if it has ended, else later, and those that have ended since.
-    pub(super) fn reap(child: &mut Child) {
-        let mut waiting = WAITING.lock().unwrap_or_else(PoisonError::into_inner);
-        waiting.retain(|child| !has_been_reaped(*child));
-        if matches!(child.try_wait(), Ok(None))
-            && let Some(id) = rustix::process::Pid::from_raw(child.id().cast_signed())
-        {
-            waiting.push(id);
-        }
-    }
-
-    fn has_been_reaped(child: rustix::process::Pid) -> bool {
-        use rustix::process::{WaitOptions, waitpid};
-
-        !matches!(waitpid(Some(child), WaitOptions::NOHANG), Ok(None))
-    }
-
-    static WAITING: Mutex<Vec<rustix::process::Pid>> = Mutex::new(Vec::new());
-}
-
 /// As much as the widest pipe holds: what was written before the exit is read, and whoever
 /// writes on does not keep us.
 const DRAINED_READS: usize = 64;
@@ -459,24 +381,5 @@ mod tests {
         assert_eq!(members::others(group.id).unwrap().len(), 1);
         system::kill_process_group(group.id, Signal::KILL).unwrap();
         group.release(&[]);
-    }
-
-    #[test]
-    fn one_that_has_not_ended_is_reaped_with_a_later_one() {
-        let mut first = Command::new("/bin/sh");
-        let mut first = first
-            .args(["-c", "read line"])
-            .stdin(Stdio::piped())
-            .spawn()
-            .unwrap();
-        unreaped::reap(&mut first);
-        let mut second = Command::new("/bin/sh").args(["-c", ":"]).spawn().unwrap();
-        second.wait().unwrap();
-        drop(first.stdin.take());
-        let id = Pid::from_child(&first);
-        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
-        system::waitid(WaitId::Pid(id), options).unwrap();
-        unreaped::reap(&mut second);
-        assert!(system::waitid(WaitId::Pid(id), options).is_err());
     }
 }
