@@ -75,8 +75,7 @@ enum Notice {
 }
 
 impl Group {
-    /// Starts the command. An error of the second kind comes after the start: the group is
-    /// killed when this is dropped.
+    /// Starts the command. Nothing runs after an error.
     pub(super) fn start(mut command: Command, stderr: Stderr) -> io::Result<(Self, Streams)> {
         use std::os::unix::process::CommandExt;
 
