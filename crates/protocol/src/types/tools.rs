@@ -264,6 +264,15 @@ impl CallToolResult {
         }
     }
 
+    /// Its texts, one below the other; what is not text is left out.
+    pub fn joined_text(&self) -> String {
+        let texts = self.content.iter().filter_map(|block| match block {
+            ContentBlock::Text(text) => Some(text.text.as_str()),
+            _ => None,
+        });
+        texts.collect::<Vec<_>>().join("\n")
+    }
+
     /// Could the tool not do its work?
     pub fn is_error(&self) -> bool {
         self.is_error == Some(true)

@@ -1,0 +1,99 @@
+//! Brings a question of the server to the host, and the host's answer back.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use switchboard_protocol::jsonrpc::ErrorObject;
+use switchboard_protocol::machine::client::{Question, QuestionKey};
+use switchboard_protocol::types::ElicitRequestParams;
+use switchboard_protocol::{Method, Payload};
+use tokio::task::AbortHandle;
+
+use crate::host::{Asked, Host, Refusal};
+use crate::inbox::Command;
+use crate::shared::Shared;
+
+/// Asks the host in a task of its own. The answer comes as a command.
+pub(crate) fn ask(shared: &Arc<Shared>, question: Question) -> AbortHandle {
+    let reply = Reply {
+        shared: Arc::clone(shared),
+        key: Some(question.key),
+    };
+    let task = tokio::spawn(async move {
+        let call = question.call.map(|key| key.0);
+        let outcome = answer(
+            &*reply.shared.host,
+            &reply.shared.name,
+            question.method.as_str(),
+            question.params.text(),
+            call,
+        )
+        .await;
+        reply.send(outcome.map_err(Refusal::into_error));
+    });
+    task.abort_handle()
+}
+
+/// The host's answer to a question, whichever way it came.
+pub(crate) async fn answer(
+    host: &dyn Host,
+    server: &Arc<str>,
+    method: &str,
+    params: &[u8],
+    call: Option<u64>,
+) -> Result<Payload, Refusal> {
+    let known = Method::from_name(method);
+    let asked = Asked {
+        server: Arc::clone(server),
+        method: known.map_or("", Method::name),
+        call,
+    };
+    match known {
+        Some(Method::ElicitationCreate) => match read(params)? {
+            ElicitRequestParams::Url(visit) => encode(host.visit_url(visit, asked).await?),
+            ElicitRequestParams::Form(form) => encode(host.fill_form(form, asked).await?),
+            _ => Err(Refusal::bad_question(
+                "this mode of elicitation is not known",
+            )),
+        },
+        Some(Method::SamplingCreateMessage) => encode(host.sample(read(params)?, asked).await?),
+        Some(Method::RootsList) => encode(host.list_roots(asked).await?),
+        _ => Err(Refusal::unable(method)),
+    }
+}
+
+fn read<T: DeserializeOwned>(params: &[u8]) -> Result<T, Refusal> {
+    serde_json::from_slice(params)
+        .map_err(|error| Refusal::bad_question(format!("the question cannot be read: {error}")))
+}
+
+fn encode(answer: impl Serialize) -> Result<Payload, Refusal> {
+    Payload::encode(&answer)
+        .map_err(|error| Refusal::broken(format!("the answer cannot be written: {error}")))
+}
+
+/// Answers in any case: a host that panics has refused.
+struct Reply {
+    shared: Arc<Shared>,
+    key: Option<QuestionKey>,
+}
+
+impl Reply {
+    fn send(mut self, outcome: Result<Payload, ErrorObject>) {
+        self.say(outcome);
+    }
+
+    fn say(&mut self, outcome: Result<Payload, ErrorObject>) {
+        if let Some(key) = self.key.take() {
+            // If nobody takes it, nobody waits for it either.
+            self.shared.inbox.push(Command::Answer(key, outcome));
+        }
+    }
+}
+
+impl Drop for Reply {
+    fn drop(&mut self) {
+        self.say(Err(ErrorObject::internal("the host gave no answer")));
+    }
+}

@@ -1,0 +1,319 @@
+//! One call: what it asks for, how long it may take, who hears of its progress.
+//!
+//! Dropping the future of a call cancels it at the server. What makes a call of a tool
+//! special is in `tool_call`.
+
+use std::fmt;
+use std::future::{Future, IntoFuture, poll_fn};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use switchboard_protocol::Payload;
+use switchboard_protocol::jsonrpc::MethodName;
+use switchboard_protocol::machine::client::{CallKey, CallRequest, Timeouts as CallTimeouts};
+use switchboard_protocol::types::{CallToolResult, ProgressNotificationParams};
+
+use crate::client::Client;
+use crate::error::{Error, ErrorKind};
+use crate::inbox::Command;
+use crate::slot::{Found, Slot};
+use crate::tool_call::ToolCall;
+
+/// The future of a call.
+pub type CallFuture<T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send>>;
+
+/// A call that is made when it is awaited.
+///
+/// ```
+/// # use std::time::Duration;
+/// # use switchboard_client::{Client, Error};
+/// # async fn example(client: Client) -> Result<(), Error> {
+/// let result = client
+///     .call("build")
+///     .arg("target", "release")
+///     .idle_timeout(Duration::from_secs(10))
+///     .on_progress(|progress| println!("{}", progress.progress))
+///     .await?;
+/// # let _ = result;
+/// # Ok(())
+/// # }
+/// ```
+#[must_use = "a call is made when it is awaited"]
+pub struct Call<T = CallToolResult> {
+    pub(crate) options: Options,
+    pub(crate) body: Body,
+    read: fn(&Payload) -> Result<T, ErrorKind>,
+}
+
+/// What all calls can be told.
+pub(crate) struct Options {
+    pub(crate) client: Client,
+    pub(crate) key: CallKey,
+    idle: Option<Option<Duration>>,
+    total: Option<Option<Duration>>,
+    progress: Option<Box<dyn FnMut(ProgressNotificationParams) + Send>>,
+    cancel: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    /// Whether progress is asked for although nobody listens: it keeps the call alive.
+    asks_for_progress: bool,
+}
+
+/// What a call asks for.
+pub(crate) enum Body {
+    /// A method with its parameters.
+    Plain(MethodName, Result<Option<Payload>, Arc<serde_json::Error>>),
+    /// A tool.
+    Tool(ToolCall),
+}
+
+impl<T> Call<T> {
+    pub(crate) fn new(
+        client: Client,
+        body: Body,
+        read: fn(&Payload) -> Result<T, ErrorKind>,
+    ) -> Self {
+        let key = client.shared().next_key();
+        Self {
+            options: Options {
+                client,
+                key,
+                idle: None,
+                total: None,
+                progress: None,
+                cancel: None,
+                asks_for_progress: matches!(body, Body::Tool(_)),
+            },
+            body,
+            read,
+        }
+    }
+
+    /// The number of this call, as [`Asked::call`](crate::Asked) names it.
+    pub const fn id(&self) -> u64 {
+        self.options.key.0
+    }
+
+    /// How long there may be neither an answer nor progress.
+    pub fn idle_timeout(mut self, limit: impl Into<Option<Duration>>) -> Self {
+        self.options.idle = Some(limit.into());
+        self
+    }
+
+    /// How long it may take in all, whatever progress it makes.
+    pub fn deadline(mut self, limit: impl Into<Option<Duration>>) -> Self {
+        self.options.total = Some(limit.into());
+        self
+    }
+
+    /// Hears of progress, in the task that awaits the call.
+    pub fn on_progress(
+        mut self,
+        hear: impl FnMut(ProgressNotificationParams) + Send + 'static,
+    ) -> Self {
+        self.options.progress = Some(Box::new(hear));
+        self
+    }
+
+    /// Cancels the call when this is ready: a token of yours, a signal, a timer.
+    pub fn cancel_on(mut self, token: impl Future<Output = ()> + Send + 'static) -> Self {
+        self.options.cancel = Some(Box::pin(token));
+        self
+    }
+
+    /// The result as the server wrote it.
+    pub fn raw(self) -> Call<Payload> {
+        Call {
+            options: self.options,
+            body: self.body,
+            read: |payload| Ok(payload.clone()),
+        }
+    }
+
+    pub(crate) fn read_as<U>(self, read: fn(&Payload) -> Result<U, ErrorKind>) -> Call<U> {
+        Call {
+            options: self.options,
+            body: self.body,
+            read,
+        }
+    }
+}
+
+impl<T: DeserializeOwned> Call<T> {
+    /// A call of any method.
+    pub(crate) fn plain(
+        client: Client,
+        method: impl Into<MethodName>,
+        params: Option<&(impl Serialize + ?Sized)>,
+    ) -> Self {
+        let params = params.map(Payload::encode).transpose().map_err(Arc::new);
+        Self::new(client, Body::Plain(method.into(), params), decode)
+    }
+}
+
+/// Reads a result as its type.
+pub(crate) fn decode<T: DeserializeOwned>(payload: &Payload) -> Result<T, ErrorKind> {
+    serde_json::from_slice(payload.text()).map_err(|error| ErrorKind::Unreadable(Arc::new(error)))
+}
+
+impl<T: Send + 'static> IntoFuture for Call<T> {
+    type Output = Result<T, Error>;
+    type IntoFuture = CallFuture<T>;
+
+    fn into_future(self) -> CallFuture<T> {
+        Box::pin(async move {
+            let Self {
+                mut options,
+                body,
+                read,
+            } = self;
+            let (operation, outcome) = match body {
+                Body::Plain(method, params) => {
+                    let operation = method.as_str().to_owned();
+                    let outcome = match params {
+                        Ok(params) => options.send(method, params).await,
+                        Err(error) => Err(ErrorKind::BadArguments(error)),
+                    };
+                    (operation, outcome)
+                }
+                Body::Tool(tool) => {
+                    let operation = format!("tools/call {}", tool.name());
+                    (operation, tool.run(&mut options).await)
+                }
+            };
+            let result = outcome.and_then(|payload| read(&payload));
+            result.map_err(|kind| Error::new(&options.client.shared().name, operation, kind))
+        })
+    }
+}
+
+impl Options {
+    /// The limits of this call.
+    pub(crate) fn timeouts(&self) -> CallTimeouts {
+        let usual = &self.client.shared().timeouts;
+        CallTimeouts::new(
+            self.idle.unwrap_or(usual.idle),
+            self.total.unwrap_or(usual.total),
+        )
+    }
+
+    /// Makes one request of this call and waits for what comes of it.
+    ///
+    /// A call may take several requests; each has a key of its own, but for the first.
+    pub(crate) async fn send(
+        &mut self,
+        method: MethodName,
+        params: Option<Payload>,
+    ) -> Result<Payload, ErrorKind> {
+        let shared = self.client.shared();
+        let timeouts = self.timeouts();
+        if shared.ready_now().is_none() {
+            wait_until_ready(&self.client, timeouts.total).await?;
+        }
+        let mut request = CallRequest::new(self.key, method, params);
+        request.timeouts = Some(timeouts);
+        request.progress = self.progress.is_some() || self.asks_for_progress;
+        self.key = shared.next_key();
+        let mut sent = Sent::new(self.client.clone(), request)?;
+        poll_fn(|cx| {
+            if let Some(cancel) = &mut self.cancel
+                && cancel.as_mut().poll(cx).is_ready()
+            {
+                self.cancel = None;
+                sent.cancel();
+            }
+            loop {
+                return match sent.slot.poll(cx) {
+                    Poll::Ready(Found::Progress(params)) => {
+                        if let (Some(hear), Ok(progress)) = (&mut self.progress, decode(&params)) {
+                            hear(progress);
+                        }
+                        continue;
+                    }
+                    Poll::Ready(Found::Outcome(outcome)) => {
+                        sent.is_over = true;
+                        Poll::Ready(outcome.map_err(ErrorKind::from))
+                    }
+                    Poll::Pending => Poll::Pending,
+                };
+            }
+        })
+        .await
+    }
+
+    /// Waits, unless the call is cancelled meanwhile.
+    pub(crate) async fn pause(&mut self, time: Duration) -> Result<(), ErrorKind> {
+        let mut sleep = std::pin::pin!(tokio::time::sleep(time));
+        poll_fn(|cx| {
+            if let Some(cancel) = &mut self.cancel
+                && cancel.as_mut().poll(cx).is_ready()
+            {
+                return Poll::Ready(Err(ErrorKind::Cancelled));
+            }
+            sleep.as_mut().poll(cx).map(Ok)
+        })
+        .await
+    }
+}
+
+async fn wait_until_ready(client: &Client, limit: Option<Duration>) -> Result<(), ErrorKind> {
+    let ready = client.shared().ready();
+    match limit {
+        Some(limit) => tokio::time::timeout(limit, ready)
+            .await
+            .map_err(|_| ErrorKind::from(limit))??,
+        None => ready.await?,
+    };
+    Ok(())
+}
+
+/// A request that is out. Dropped before its outcome, it is cancelled at the server.
+struct Sent {
+    client: Client,
+    key: CallKey,
+    slot: Arc<Slot>,
+    is_over: bool,
+}
+
+impl Sent {
+    fn new(client: Client, request: CallRequest) -> Result<Self, ErrorKind> {
+        let slot = Arc::new(Slot::default());
+        let key = request.key;
+        let shared = client.shared();
+        if !shared.inbox.push(Command::Call(request, Arc::clone(&slot))) {
+            return Err(shared.why_over());
+        }
+        Ok(Self {
+            client,
+            key,
+            slot,
+            is_over: false,
+        })
+    }
+
+    fn cancel(&self) {
+        // If nobody takes it, the slot has its outcome already.
+        self.client
+            .shared()
+            .inbox
+            .push(Command::Cancel(self.key, None));
+    }
+}
+
+impl Drop for Sent {
+    fn drop(&mut self) {
+        if !self.is_over {
+            self.cancel();
+        }
+    }
+}
+
+impl<T> fmt::Debug for Call<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Call")
+            .field("id", &self.id())
+            .finish_non_exhaustive()
+    }
+}

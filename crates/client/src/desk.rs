@@ -1,0 +1,434 @@
+//! Between the machine and everybody who waits for it: callers, subscribers, the host.
+//!
+//! Feeds the machine, brings each outcome to its slot, each question to the host, each
+//! notification to whoever wants it. What goes to the server is handed to the [`Wire`];
+//! which wire that is makes no difference here.
+
+use std::collections::{HashMap, VecDeque};
+use std::hash::{BuildHasherDefault, Hasher};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Instant;
+
+use switchboard_protocol::jsonrpc::Message;
+use switchboard_protocol::machine::Lane;
+use switchboard_protocol::machine::client::{
+    Agreed, CallError, CallKey, CallRequest, ClientConfig, ClientMachine, Expired, Failure, Input,
+    Output, QuestionKey,
+};
+use tokio::task::AbortHandle;
+
+use crate::asking;
+use crate::error::Cause;
+use crate::inbox::Command;
+use crate::report::{Phase, Reason, Report};
+use crate::shared::Shared;
+use crate::slot::{Slot, Unanswered};
+use crate::state::{Ready, State};
+use crate::subscription::Channel;
+use crate::telling;
+
+/// The way to the server.
+pub(crate) trait Wire {
+    /// Takes a message for the server.
+    fn send(&mut self, lane: Lane, message: Message);
+    /// The answer on this lane is no longer wanted.
+    fn close_lane(&mut self, lane: Lane);
+    /// The server is to be started anew.
+    fn restart(&mut self);
+    /// The transport of 2024-11-05 is to be tried.
+    fn use_old_transport(&mut self);
+    /// What was agreed, from now on.
+    fn agreed(&mut self, agreed: &Agreed);
+    /// The session is over; the next answer to `initialize` brings a new one.
+    fn forget_session(&mut self);
+    /// Adds what is known of the end.
+    fn describe(&mut self, report: &mut Report);
+}
+
+/// One connection's machine and all who wait for it.
+pub(crate) struct Desk {
+    machine: ClientMachine,
+    shared: Arc<Shared>,
+    target: Arc<str>,
+    slots: HashMap<CallKey, Arc<Slot>, Spread>,
+    channels: HashMap<CallKey, Arc<Channel>, Spread>,
+    questions: HashMap<QuestionKey, AbortHandle>,
+    /// Calls that wait until the server has read what was sent before.
+    held: VecDeque<Held>,
+    /// What is known of the failure that is being dealt with.
+    cause: Option<Cause>,
+    is_open: bool,
+    is_over: bool,
+    /// Kept for its memory.
+    out: Vec<Output>,
+}
+
+struct Held {
+    request: CallRequest,
+    slot: Arc<Slot>,
+    expired: Option<(Instant, Expired)>,
+}
+
+impl Desk {
+    pub(crate) fn new(shared: Arc<Shared>, target: Arc<str>, config: ClientConfig) -> Self {
+        Self {
+            machine: ClientMachine::new(config),
+            shared,
+            target,
+            slots: HashMap::default(),
+            channels: HashMap::default(),
+            questions: HashMap::new(),
+            held: VecDeque::new(),
+            cause: None,
+            is_open: false,
+            is_over: false,
+            out: Vec::new(),
+        }
+    }
+
+    /// Is there nothing more to do but to clean up?
+    pub(crate) const fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    /// Do calls wait for the server to read?
+    pub(crate) fn holds(&self) -> bool {
+        !self.held.is_empty()
+    }
+
+    /// What was run, or the URL.
+    pub(crate) fn target(&self) -> &str {
+        &self.target
+    }
+
+    /// It could not even be begun.
+    pub(crate) fn give_up(&mut self, report: Report) {
+        self.is_over = true;
+        self.shared
+            .state
+            .send_replace(State::Failed(Arc::new(report)));
+    }
+
+    pub(crate) const fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    /// When [`tick`](Self::tick) is wanted, if nothing else comes first.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        let held = self
+            .held
+            .iter()
+            .filter_map(|held| Some(held.expired?.0))
+            .min();
+        [self.machine.deadline(), held].into_iter().flatten().min()
+    }
+
+    /// The time that [`deadline`](Self::deadline) named has come.
+    pub(crate) fn tick(&mut self, now: Instant, wire: &mut impl Wire) {
+        self.handle(now, Input::Tick, wire);
+        let (due, rest) = std::mem::take(&mut self.held)
+            .into_iter()
+            .partition(|held: &Held| held.expired.is_some_and(|(at, _)| at <= now));
+        self.held = rest;
+        for held in due {
+            if let Some((_, expired)) = held.expired {
+                held.slot.finish(Err(CallError::TimedOut(expired).into()));
+            }
+        }
+    }
+
+    /// Takes what a user of the client wants.
+    ///
+    /// `has_room` says whether the server reads what it is sent: if not, calls wait.
+    pub(crate) fn take(
+        &mut self,
+        now: Instant,
+        command: Command,
+        has_room: bool,
+        wire: &mut impl Wire,
+    ) {
+        match command {
+            Command::Call(request, slot) if has_room && self.held.is_empty() => {
+                self.call(now, request, slot, wire);
+            }
+            Command::Call(request, slot) => self.hold(now, request, slot),
+            Command::Listen(key, filter, channel) => {
+                self.channels.insert(key, channel);
+                self.handle(now, Input::Listen { key, filter }, wire);
+            }
+            Command::SetLogLevel(key, level, slot) => {
+                self.slots.insert(key, slot);
+                self.handle(now, Input::SetLogLevel { key, level }, wire);
+            }
+            Command::Notify(notification) => {
+                self.handle(now, Input::Notify(notification), wire);
+            }
+            Command::Cancel(key, reason) => {
+                if let Some(at) = self.held.iter().position(|held| held.request.key == key) {
+                    if let Some(held) = self.held.remove(at) {
+                        held.slot.finish(Err(CallError::Cancelled.into()));
+                    }
+                    return;
+                }
+                self.handle(now, Input::Cancel { key, reason }, wire);
+            }
+            Command::Answer(question, outcome) => {
+                self.questions.remove(&question);
+                self.handle(now, Input::Answer { question, outcome }, wire);
+            }
+            Command::Close => self.handle(now, Input::Close, wire),
+        }
+    }
+
+    /// The server has read what was sent: what waited for that goes on.
+    pub(crate) fn release(&mut self, now: Instant, wire: &mut impl Wire) {
+        for held in std::mem::take(&mut self.held) {
+            self.call(now, held.request, held.slot, wire);
+        }
+    }
+
+    /// Takes one thing that happened and something that is known about it besides.
+    pub(crate) fn handle_with(
+        &mut self,
+        now: Instant,
+        input: Input,
+        cause: Option<Cause>,
+        wire: &mut impl Wire,
+    ) {
+        self.cause = cause;
+        self.handle(now, input, wire);
+        self.cause = None;
+    }
+
+    /// Takes one thing that happened.
+    pub(crate) fn handle(&mut self, now: Instant, input: Input, wire: &mut impl Wire) {
+        let mut out = std::mem::take(&mut self.out);
+        self.machine.handle(now, input, &mut out);
+        for output in out.drain(..) {
+            self.carry_out(output, wire);
+        }
+        self.out = out;
+    }
+
+    fn call(&mut self, now: Instant, request: CallRequest, slot: Arc<Slot>, wire: &mut impl Wire) {
+        self.slots.insert(request.key, slot);
+        self.handle(now, Input::Call(request), wire);
+    }
+
+    fn hold(&mut self, now: Instant, request: CallRequest, slot: Arc<Slot>) {
+        let most = self.shared.limits.calls;
+        if self.held.len() >= most {
+            slot.finish(Err(CallError::TooManyCalls(most).into()));
+            return;
+        }
+        let limits = request.timeouts.unwrap_or(self.shared.timeouts.call());
+        let idle = limits.idle.map(|limit| (limit, Expired::Idle(limit)));
+        let total = limits.total.map(|limit| (limit, Expired::Total(limit)));
+        let expired = [idle, total]
+            .into_iter()
+            .flatten()
+            .min_by_key(|(limit, _)| *limit)
+            .and_then(|(limit, expired)| Some((now.checked_add(limit)?, expired)));
+        self.held.push_back(Held {
+            request,
+            slot,
+            expired,
+        });
+    }
+
+    fn carry_out(&mut self, output: Output, wire: &mut impl Wire) {
+        match output {
+            Output::Send { lane, message } => wire.send(lane, message),
+            Output::Finished { key, outcome } => self.finish(key, outcome),
+            Output::Progress { key, params } => {
+                if let Some(slot) = self.slots.get(&key) {
+                    slot.report(params);
+                }
+            }
+            Output::CloseLane(lane) => wire.close_lane(lane),
+            Output::Restart => wire.restart(),
+            Output::UseOldTransport => wire.use_old_transport(),
+            Output::Opened(agreed) | Output::Reopened(agreed) => self.opened(*agreed, wire),
+            Output::Reopening => {
+                wire.forget_session();
+                self.shared.state.send_replace(State::Recovering {
+                    reason: "the server no longer knows the session".to_owned(),
+                });
+            }
+            Output::Failed(failure) => self.failed(failure, wire),
+            Output::Closed => {
+                self.is_over = true;
+                self.shared.state.send_replace(State::Closed);
+            }
+            Output::Listening { key, granted } => {
+                if let Some(channel) = self.channels.get(&key) {
+                    channel.grant(granted);
+                }
+            }
+            Output::Asked(question) => {
+                let key = question.key;
+                let task = asking::ask(&self.shared, question);
+                self.questions.insert(key, task);
+            }
+            Output::Withdrawn(key) => {
+                if let Some(task) = self.questions.remove(&key) {
+                    task.abort();
+                }
+            }
+            Output::Told {
+                listener,
+                notification,
+            } => {
+                let change = telling::change(&notification);
+                if let Some(change) = &change {
+                    self.shared.lists.forget(change);
+                    self.tell_subscribers(listener, change);
+                }
+                let host = &self.shared.host;
+                // A host that panics harms itself, not the calls of others.
+                let _ = catch_unwind(AssertUnwindSafe(|| {
+                    telling::tell(&**host, change, notification);
+                }));
+            }
+            // Counted where it was read, or of no consequence.
+            Output::Ignored(_) => {}
+            // What a later machine may say that has no meaning here.
+            _ => {}
+        }
+    }
+
+    fn finish(&mut self, key: CallKey, outcome: Result<switchboard_protocol::Payload, CallError>) {
+        let outcome = outcome.map_err(|error| Unanswered {
+            error,
+            cause: self.cause.clone(),
+        });
+        if let Some(slot) = self.slots.remove(&key) {
+            slot.finish(outcome);
+        } else if let Some(channel) = self.channels.remove(&key) {
+            channel.end(outcome.map(drop));
+        }
+    }
+
+    fn opened(&mut self, agreed: Agreed, wire: &mut impl Wire) {
+        self.is_open = true;
+        wire.agreed(&agreed);
+        self.shared.lists.forget_all();
+        let ready = Arc::new(Ready::from(agreed));
+        self.shared.state.send_replace(State::Ready(ready));
+    }
+
+    fn failed(&mut self, failure: Failure, wire: &mut impl Wire) {
+        self.is_over = true;
+        let report = match self.cause.take() {
+            Some(Cause::Connection(report)) => report,
+            cause => {
+                let reason = match cause {
+                    Some(Cause::Http(failure)) => Reason::Http(failure),
+                    _ => Reason::Protocol(failure),
+                };
+                Arc::new(self.report(reason, wire))
+            }
+        };
+        let state = if report.needs_login() {
+            State::NeedsLogin(report)
+        } else {
+            State::Failed(report)
+        };
+        self.shared.state.send_replace(state);
+    }
+
+    /// What is known of an end.
+    pub(crate) fn report(&self, reason: Reason, wire: &mut impl Wire) -> Report {
+        let phase = if self.is_open {
+            Phase::Open
+        } else {
+            Phase::Handshake
+        };
+        let mut report = Report::new(&*self.target, phase, reason);
+        wire.describe(&mut report);
+        report
+    }
+
+    fn tell_subscribers(&self, listener: Option<CallKey>, change: &crate::host::Change) {
+        match listener {
+            Some(key) => {
+                if let Some(channel) = self.channels.get(&key) {
+                    channel.tell(change);
+                }
+            }
+            // In the handshake era nothing says whose change it is.
+            None => {
+                for channel in self.channels.values() {
+                    if channel.wants(change) {
+                        channel.tell(change);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Nobody is left waiting, however this ends.
+impl Drop for Desk {
+    fn drop(&mut self) {
+        for task in self.questions.values() {
+            task.abort();
+        }
+        if !self.is_over {
+            let report = Report::new(&*self.target, Phase::Open, Reason::Panicked);
+            self.shared
+                .state
+                .send_replace(State::Failed(Arc::new(report)));
+        }
+        let over = || Unanswered::from(CallError::Lost("the connection is over".to_owned()));
+        for slot in self.slots.values() {
+            slot.finish(Err(over()));
+        }
+        for held in &self.held {
+            held.slot.finish(Err(over()));
+        }
+        for channel in self.channels.values() {
+            channel.end(Err(over()));
+        }
+        for command in self.shared.inbox.close() {
+            match command {
+                Command::Call(_, slot) | Command::SetLogLevel(_, _, slot) => {
+                    slot.finish(Err(CallError::NotReady.into()));
+                }
+                Command::Listen(_, _, channel) => channel.end(Err(CallError::NotReady.into())),
+                Command::Notify(_) | Command::Cancel(..) | Command::Answer(..) | Command::Close => {
+                }
+            }
+        }
+    }
+}
+
+impl From<CallError> for Unanswered {
+    fn from(error: CallError) -> Self {
+        Self { error, cause: None }
+    }
+}
+
+/// Spreads keys that are counted up: cheaper than hashing them, and nobody else chooses them.
+type Spread = BuildHasherDefault<SpreadHasher>;
+
+#[derive(Default)]
+pub(crate) struct SpreadHasher(u64);
+
+impl Hasher for SpreadHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u64(u64::from(*byte));
+        }
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        // 2^64 divided by the golden ratio: neighbours end up far apart.
+        self.0 = (self.0 ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+}

@@ -1,0 +1,288 @@
+//! What goes to a server over HTTP: which headers, in which session, one after the other
+//! where the order counts.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use http::{HeaderMap, Uri};
+use switchboard_protocol::envelope::Envelope;
+use switchboard_protocol::http::client::{
+    handshake_headers, old_post_headers, opening_headers, stateless_headers,
+};
+use switchboard_protocol::http::session::SessionId;
+use switchboard_protocol::jsonrpc::{Message, MethodName};
+use switchboard_protocol::machine::Lane;
+use switchboard_protocol::machine::client::Agreed;
+use switchboard_protocol::{Era, Method, Payload, RawJson, Revision};
+use tokio::sync::mpsc;
+use tokio::task::AbortHandle;
+
+use crate::desk::Wire;
+use crate::error::{HttpFailure, HttpProblem};
+use crate::report::Report;
+use crate::shared::Shared;
+
+use super::event::Event;
+use super::exchange::{self, Place, Post};
+use super::{old, stream};
+
+/// The way to a server over HTTP.
+pub(super) struct HttpWire {
+    place: Arc<Place>,
+    events: mpsc::Sender<Event>,
+    shared: Arc<Shared>,
+    agreed: Option<Revision>,
+    session: Option<SessionId>,
+    /// Counts the sessions, so that what is said of an older one is known as such.
+    epoch: u64,
+    /// Exchanges under way, to be ended when nobody wants them.
+    lanes: HashMap<Lane, AbortHandle>,
+    /// The stream that belongs to no request.
+    stream: Option<AbortHandle>,
+    /// Where the old transport wants its messages.
+    endpoint: Option<Uri>,
+    is_old: bool,
+    /// `notifications/initialized` is on its way, and nothing may overtake it.
+    is_holding: bool,
+    held: VecDeque<(Lane, Message)>,
+    failures: VecDeque<(Lane, HttpFailure)>,
+}
+
+impl HttpWire {
+    pub(super) fn new(place: Arc<Place>, events: mpsc::Sender<Event>, shared: Arc<Shared>) -> Self {
+        Self {
+            place,
+            events,
+            shared,
+            agreed: None,
+            session: None,
+            epoch: 0,
+            lanes: HashMap::new(),
+            stream: None,
+            endpoint: None,
+            is_old: false,
+            is_holding: false,
+            held: VecDeque::new(),
+            failures: VecDeque::new(),
+        }
+    }
+
+    /// An exchange is over.
+    pub(super) fn forget(&mut self, lane: Lane) {
+        self.lanes.remove(&lane);
+    }
+
+    /// The server has opened a session. The first id counts, whatever comes later.
+    pub(super) fn enter(&mut self, session: SessionId) {
+        self.session.get_or_insert(session);
+    }
+
+    /// Is this the session that stands now?
+    pub(super) const fn is_current(&self, epoch: u64) -> bool {
+        self.epoch == epoch
+    }
+
+    /// `notifications/initialized` was taken, or refused: the rest may follow.
+    pub(super) fn posted(&mut self, epoch: u64) {
+        if !self.is_current(epoch) || !self.is_holding {
+            return;
+        }
+        self.is_holding = false;
+        self.open_stream();
+        for (lane, message) in std::mem::take(&mut self.held) {
+            self.send(lane, message);
+        }
+    }
+
+    /// The old transport says where to post.
+    pub(super) fn post_to(&mut self, endpoint: Uri) {
+        self.endpoint = Some(endpoint);
+    }
+
+    /// What could not be sent at all.
+    pub(super) fn next_failure(&mut self) -> Option<(Lane, HttpFailure)> {
+        self.failures.pop_front()
+    }
+
+    /// Opens the one stream of the old transport.
+    pub(super) fn open_old_stream(&mut self) {
+        self.is_old = true;
+        let task = tokio::spawn(old::run(Arc::clone(&self.place), self.events.clone()));
+        self.stream = Some(task.abort_handle());
+    }
+
+    /// Ends all exchanges. Gives the session that is to be ended too.
+    pub(super) fn leave(mut self) -> Option<(Revision, SessionId)> {
+        self.end_all();
+        self.agreed.zip(self.session)
+    }
+
+    fn end_all(&mut self) {
+        for (_, task) in self.lanes.drain() {
+            task.abort();
+        }
+        if let Some(stream) = self.stream.take() {
+            stream.abort();
+        }
+        self.held.clear();
+    }
+
+    /// Opens the stream of what belongs to no request, where there is such a stream.
+    fn open_stream(&mut self) {
+        let Some(revision) = self.agreed else {
+            return;
+        };
+        if self.is_old || revision.era() == Era::Stateless {
+            return;
+        }
+        let listener = stream::Listener {
+            place: Arc::clone(&self.place),
+            events: self.events.clone(),
+            revision,
+            session: self.session.clone(),
+            epoch: self.epoch,
+            silence: self.shared.timeouts.silence,
+        };
+        let task = tokio::spawn(listener.run());
+        if let Some(before) = self.stream.replace(task.abort_handle()) {
+            before.abort();
+        }
+    }
+
+    fn post(&mut self, lane: Lane, message: &Message) -> Result<(), HttpProblem> {
+        let (headers, uri) = match self.endpoint.clone() {
+            Some(endpoint) if self.is_old => (old_post_headers(), endpoint),
+            _ => (self.headers(message)?, self.place.uri.clone()),
+        };
+        let is_request = matches!(message, Message::Request(_));
+        let is_initialize = message
+            .method()
+            .is_some_and(|name| *name == Method::Initialize);
+        let is_stateless = self.is_stateless(message);
+        let post = Post {
+            place: Arc::clone(&self.place),
+            events: self.events.clone(),
+            lane,
+            request: self.place.post(uri, headers, message.to_bytes()),
+            wants_answer: is_request && !self.is_old,
+            revision: (!is_stateless).then_some(self.agreed).flatten(),
+            session: self
+                .session
+                .clone()
+                .filter(|_| !is_stateless && !is_initialize),
+            opens_session: is_initialize && !self.is_old,
+            releases: self.is_holding && !is_request,
+            epoch: self.epoch,
+        };
+        let task = tokio::spawn(exchange::run(post));
+        if is_request {
+            self.lanes.insert(lane, task.abort_handle());
+        }
+        Ok(())
+    }
+
+    fn is_stateless(&self, message: &Message) -> bool {
+        match message.method() {
+            Some(name) if *name == Method::ServerDiscover => true,
+            Some(name) if *name == Method::Initialize => false,
+            _ => self
+                .agreed
+                .is_some_and(|revision| revision.era() == Era::Stateless),
+        }
+    }
+
+    fn headers(&self, message: &Message) -> Result<HeaderMap, HttpProblem> {
+        let (method, params) = match message {
+            Message::Request(request) => (Some(&request.method), request.params.as_ref()),
+            Message::Notification(told) => (Some(&told.method), told.params.as_ref()),
+            Message::Response(_) => (None, None),
+        };
+        match method {
+            Some(method) if self.is_stateless(message) => self.stateless(method, params),
+            Some(method) if *method == Method::Initialize => Ok(opening_headers()),
+            _ => Ok(match self.agreed {
+                Some(revision) => handshake_headers(revision, self.session.as_ref()),
+                // `notifications/initialized` goes out just before the agreement is announced.
+                None => handshake_headers(Revision::LATEST_HANDSHAKE, self.session.as_ref()),
+            }),
+        }
+    }
+
+    /// The headers of a request of the stateless era repeat parts of its body.
+    fn stateless(
+        &self,
+        method: &MethodName,
+        params: Option<&Payload>,
+    ) -> Result<HeaderMap, HttpProblem> {
+        let revision = Envelope::of(params)
+            .protocol_version()
+            .and_then(|version| version.parse().ok())
+            .or(self.agreed)
+            .unwrap_or(Revision::LATEST);
+        let mirrored = method.known().and_then(|method| method.rule().mirrored);
+        let name = mirrored.and_then(|member| params?.string_member(member));
+        let mut repeated = Vec::new();
+        if *method == Method::ToolsCall
+            && let Some(tool) = name.as_deref()
+            && let Some(tools) = self.shared.lists.last_tools()
+            && let Some(parameters) = tools.parameters(tool)
+        {
+            let arguments = params
+                .and_then(Payload::arguments)
+                .and_then(|text| std::str::from_utf8(text).ok())
+                .and_then(|text| RawJson::parse(text).ok());
+            repeated = parameters
+                .headers_for(arguments.as_ref())
+                .map_err(|error| HttpProblem::Unsendable(error.to_string()))?;
+        }
+        stateless_headers(revision, method.as_str(), name.as_deref(), repeated)
+            .map_err(|error| HttpProblem::Unsendable(error.to_string()))
+    }
+}
+
+impl Wire for HttpWire {
+    fn send(&mut self, lane: Lane, message: Message) {
+        if self.is_holding {
+            self.held.push_back((lane, message));
+            return;
+        }
+        let is_initialized = message
+            .method()
+            .is_some_and(|name| *name == Method::Initialized);
+        self.is_holding = is_initialized;
+        if let Err(problem) = self.post(lane, &message) {
+            let failure = HttpFailure::new(&self.place.url, problem);
+            self.failures.push_back((lane, failure));
+        }
+    }
+
+    fn close_lane(&mut self, lane: Lane) {
+        if let Some(task) = self.lanes.remove(&lane) {
+            task.abort();
+        }
+    }
+
+    // Only said on a pipe.
+    fn restart(&mut self) {}
+
+    fn use_old_transport(&mut self) {
+        self.end_all();
+        self.session = None;
+        self.open_old_stream();
+    }
+
+    fn agreed(&mut self, agreed: &Agreed) {
+        self.agreed = Some(agreed.revision);
+    }
+
+    fn forget_session(&mut self) {
+        self.session = None;
+        self.epoch += 1;
+        self.is_holding = false;
+        if let Some(stream) = self.stream.take() {
+            stream.abort();
+        }
+    }
+
+    fn describe(&mut self, _: &mut Report) {}
+}

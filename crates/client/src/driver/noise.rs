@@ -1,0 +1,99 @@
+//! Lines on a server's standard output that are no messages.
+//!
+//! Careless servers print banners and logs there. They are passed over and counted; the first
+//! one is kept, because it often says what is wrong.
+
+use bytes::Bytes;
+use switchboard_protocol::framing::Line;
+use switchboard_protocol::jsonrpc::{Frame, Limits, Malformed, Message, Problem};
+
+use crate::report::Report;
+
+/// What was heard that is no message.
+#[derive(Debug, Default)]
+pub(super) struct Noise {
+    count: u64,
+    first: Option<String>,
+}
+
+impl Noise {
+    /// Reads a line, and notes it if it is none of the protocol's.
+    pub(super) fn read(&mut self, line: &Line, limits: &Limits) -> Result<Frame, Malformed> {
+        let malformed = match line.read(limits) {
+            Ok(frame) => return Ok(frame),
+            Err(malformed) => malformed,
+        };
+        let Line::Text(text) = line else {
+            return Err(malformed);
+        };
+        if !matches!(
+            malformed.problem,
+            Problem::NotJson(_) | Problem::NotAnObject
+        ) {
+            return Err(malformed);
+        }
+        self.count += 1;
+        if self.first.is_none() {
+            let beginning = text.get(..LONGEST.min(text.len())).unwrap_or_default();
+            self.first = Some(String::from_utf8_lossy(beginning).into_owned());
+        }
+        glued(text, limits).ok_or(malformed)
+    }
+
+    pub(super) fn describe(&self, report: &mut Report) {
+        report.noise = self.count;
+        report.first_noise.clone_from(&self.first);
+    }
+}
+
+/// An answer that stands behind other text on its line, as when a program prints without a
+/// line feed.
+fn glued(text: &Bytes, limits: &Limits) -> Option<Frame> {
+    let start = text
+        .windows(ANSWER.len())
+        .skip(1)
+        .position(|window| window == ANSWER)?
+        + 1;
+    let frame = Frame::read(&text.slice(start..), limits).ok()?;
+    matches!(frame, Frame::Single(Message::Response(_))).then_some(frame)
+}
+
+/// How every answer that we know of begins.
+const ANSWER: &[u8] = b"{\"jsonrpc\"";
+
+/// So much of a line is kept.
+const LONGEST: usize = 200;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &'static str) -> (Noise, Result<Frame, Malformed>) {
+        let mut noise = Noise::default();
+        let line = Line::Text(Bytes::from_static(text.as_bytes()));
+        let frame = noise.read(&line, &Limits::default());
+        (noise, frame)
+    }
+
+    #[test]
+    fn a_banner_is_counted_and_kept() {
+        let (noise, frame) = read("Server running on stdio");
+        assert!(frame.is_err());
+        assert_eq!(noise.count, 1);
+        assert_eq!(noise.first.as_deref(), Some("Server running on stdio"));
+    }
+
+    #[test]
+    fn an_answer_behind_a_banner_is_found() {
+        let (noise, frame) = read(r#"ready{"jsonrpc":"2.0","id":1,"result":{}}"#);
+        assert!(matches!(frame, Ok(Frame::Single(Message::Response(_)))));
+        assert_eq!(noise.count, 1);
+    }
+
+    #[test]
+    fn a_broken_message_is_no_noise() {
+        let (noise, frame) = read(r#"{"jsonrpc":"2.0","id":1}"#);
+        assert!(frame.is_err());
+        assert_eq!(noise.count, 0);
+    }
+}

@@ -1,0 +1,355 @@
+//! A connection on a pipe: the standard streams of a process, or memory.
+//!
+//! In this order, because what is further on its way goes first: what users want, lines that
+//! have come, writing, reading, the end of the process, time. Calls are gathered as long as
+//! there are any and written together.
+//!
+//! Specification: basic/transports (stdio), basic/lifecycle (shutdown).
+
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::{Duration, Instant};
+
+use switchboard_protocol::jsonrpc::{Limits as MessageLimits, Message};
+use switchboard_protocol::machine::Lane;
+use switchboard_protocol::machine::client::{Agreed, Failure, Input};
+use switchboard_transport::lines::Lines;
+use switchboard_transport::memory::End;
+use switchboard_transport::process::{Exit, Process, ProcessSpec, Stderr};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::time::{Sleep, sleep_until};
+
+use crate::desk::{Desk, Wire};
+use crate::driver::noise::Noise;
+use crate::error::Cause;
+use crate::inbox::Command;
+use crate::report::{Phase, Reason, Report};
+
+/// Owns a connection to a process from its start to its end.
+pub(super) async fn run_process(spec: ProcessSpec, mut desk: Desk) {
+    let shared = Arc::clone(desk.shared());
+    let hear = Arc::clone(&shared);
+    let spec = spec.on_stderr_line(move |line| hear.host.hear_stderr(line));
+    loop {
+        let (process, input, output) = match Process::spawn(&spec) {
+            Ok(started) => started,
+            Err(error) => {
+                let report =
+                    Report::new(desk.target(), Phase::Start, Reason::Start(Arc::new(error)));
+                desk.give_up(report);
+                return;
+            }
+        };
+        let mut connection = Connection::new(desk, output, input, Some(process));
+        let end = poll_fn(|cx| connection.poll(cx)).await;
+        let Connection {
+            desk: kept,
+            lines,
+            process,
+            ..
+        } = connection;
+        desk = kept;
+        // The end of its input is what tells a server to end.
+        drop(lines);
+        if let Some(process) = process {
+            process.stop(shared.timeouts.stop).await;
+        }
+        if end == Ended::Over {
+            return;
+        }
+    }
+}
+
+/// Owns a connection in memory from its start to its end.
+pub(super) async fn run_in_memory(end: End, desk: Desk) {
+    let (read, write) = tokio::io::split(end);
+    let mut connection = Connection::new(desk, read, write, None);
+    // What cannot be started anew is over.
+    let _ = poll_fn(|cx| connection.poll(cx)).await;
+}
+
+/// How a connection ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ended {
+    /// The server is to be started anew.
+    Restart,
+    Over,
+}
+
+struct Connection<R, W> {
+    desk: Desk,
+    lines: Lines<R, W>,
+    limits: MessageLimits,
+    process: Option<Process>,
+    seen: Seen,
+    timer: Option<Pin<Box<Sleep>>>,
+    /// Nothing more can be read; the process may still say how it ended until then.
+    ended: Option<(Instant, String)>,
+    has_begun: bool,
+    /// Kept for its memory.
+    commands: Vec<Command>,
+}
+
+/// What was seen of the server beside its messages.
+struct Seen {
+    noise: Noise,
+    stderr: Option<Stderr>,
+    exit: Option<Exit>,
+    restarts: bool,
+}
+
+impl<R, W> Connection<R, W>
+where
+    R: AsyncRead + Unpin,
+    W: AsyncWrite + Unpin,
+{
+    fn new(desk: Desk, read: R, write: W, process: Option<Process>) -> Self {
+        let limits = desk.shared().limits.message;
+        Self {
+            desk,
+            lines: Lines::new(read, write, limits),
+            limits,
+            seen: Seen {
+                noise: Noise::default(),
+                stderr: process.as_ref().map(Process::stderr),
+                exit: None,
+                restarts: false,
+            },
+            process,
+            timer: None,
+            ended: None,
+            has_begun: false,
+            commands: Vec::new(),
+        }
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Ended> {
+        if !self.has_begun {
+            self.has_begun = true;
+            self.handle(now(), Input::Opened);
+        }
+        loop {
+            self.take_commands(cx);
+            self.take_lines();
+            if self.seen.restarts {
+                return Poll::Ready(Ended::Restart);
+            }
+            let is_flushed = match self.lines.poll_flush(cx) {
+                Poll::Ready(Ok(())) => true,
+                Poll::Ready(Err(error)) => {
+                    self.lose(format!("its input cannot be written to: {error}"));
+                    true
+                }
+                Poll::Pending => false,
+            };
+            if self.desk.is_over() {
+                return Poll::Ready(Ended::Over);
+            }
+            if is_flushed && self.desk.holds() {
+                let mut wire = PipeWire {
+                    lines: &mut self.lines,
+                    seen: &mut self.seen,
+                };
+                self.desk.release(now(), &mut wire);
+                continue;
+            }
+            if self.ended.is_none() {
+                match self.lines.poll_read(cx) {
+                    Poll::Ready(Ok(true)) => continue,
+                    Poll::Ready(Ok(false)) => {
+                        self.take_last_line();
+                        self.lose("its output ended".to_owned());
+                        continue;
+                    }
+                    Poll::Ready(Err(error)) => {
+                        self.lose(format!("its output cannot be read: {error}"));
+                        continue;
+                    }
+                    Poll::Pending => {}
+                }
+            }
+            if self.poll_exit(cx).is_ready() {
+                continue;
+            }
+            ready!(self.poll_time(cx));
+        }
+    }
+
+    /// Takes what users want.
+    fn take_commands(&mut self, cx: &Context<'_>) {
+        let mut commands = std::mem::take(&mut self.commands);
+        loop {
+            self.desk.shared().inbox.take(&mut commands, cx.waker());
+            if commands.is_empty() {
+                break;
+            }
+            let now = now();
+            let most = self.desk.shared().limits.queued.max(1);
+            for command in commands.drain(..) {
+                let has_room = self.lines.queued() < most;
+                let mut wire = PipeWire {
+                    lines: &mut self.lines,
+                    seen: &mut self.seen,
+                };
+                self.desk.take(now, command, has_room, &mut wire);
+            }
+        }
+        self.commands = commands;
+    }
+
+    /// Takes the lines that are there.
+    fn take_lines(&mut self) {
+        let mut time = None;
+        while let Some(line) = self.lines.next_line() {
+            let time = *time.get_or_insert_with(now);
+            let frame = self.seen.noise.read(&line, &self.limits);
+            let lane = Lane::SHARED;
+            self.handle(time, Input::Received { lane, frame });
+            if self.desk.is_over() || self.seen.restarts {
+                return;
+            }
+        }
+    }
+
+    /// A last line needs no line feed.
+    fn take_last_line(&mut self) {
+        while let Some(line) = self.lines.finish_line() {
+            let frame = self.seen.noise.read(&line, &self.limits);
+            let lane = Lane::SHARED;
+            self.handle(now(), Input::Received { lane, frame });
+        }
+    }
+
+    fn handle(&mut self, now: Instant, input: Input) {
+        let mut wire = PipeWire {
+            lines: &mut self.lines,
+            seen: &mut self.seen,
+        };
+        self.desk.handle(now, input, &mut wire);
+    }
+
+    /// The connection is gone. If there is a process, it is given a moment to say why.
+    fn lose(&mut self, reason: String) {
+        if self.ended.is_some() {
+            return;
+        }
+        let patience = match &self.process {
+            Some(_) if self.seen.exit.is_none() => LAST_WORDS,
+            _ => Duration::ZERO,
+        };
+        let until = now().checked_add(patience).unwrap_or_else(now);
+        self.ended = Some((until, reason));
+    }
+
+    /// The process has ended: what it wrote before is read, and then it is over.
+    fn poll_exit(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let Some(process) = &mut self.process else {
+            return Poll::Pending;
+        };
+        if self.seen.exit.is_some() {
+            return Poll::Pending;
+        }
+        let exit = ready!(process.poll_exit(cx));
+        self.seen.exit = Some(exit);
+        // Nothing more comes but what others hold the pipe open for: reading found nothing.
+        match &mut self.ended {
+            Some((until, _)) => *until = now(),
+            None => self.lose("its process ended".to_owned()),
+        }
+        Poll::Ready(())
+    }
+
+    /// Tells the machine that the connection is gone, with all that is known.
+    fn finish(&mut self, reason: String) {
+        let mut wire = PipeWire {
+            lines: &mut self.lines,
+            seen: &mut self.seen,
+        };
+        let failure = Reason::Protocol(Failure::PeerClosed(reason.clone()));
+        let report = Arc::new(self.desk.report(failure, &mut wire));
+        let input = Input::PeerClosed { reason };
+        let cause = Some(Cause::Connection(report));
+        self.desk.handle_with(now(), input, cause, &mut wire);
+    }
+
+    /// Waits for the next time that matters.
+    fn poll_time(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let ended = self.ended.as_ref().map(|(until, _)| *until);
+        let Some(next) = [ended, self.desk.deadline()].into_iter().flatten().min() else {
+            return Poll::Pending;
+        };
+        let wanted = tokio::time::Instant::from_std(next);
+        let timer = match &mut self.timer {
+            Some(timer) => {
+                if timer.deadline() != wanted {
+                    timer.as_mut().reset(wanted);
+                }
+                timer
+            }
+            None => self.timer.insert(Box::pin(sleep_until(wanted))),
+        };
+        ready!(timer.as_mut().poll(cx));
+        match self.ended.take_if(|(until, _)| *until <= next) {
+            Some((until, reason)) => {
+                self.finish(reason.clone());
+                self.ended = Some((until + FOREVER, reason));
+            }
+            None => {
+                let mut wire = PipeWire {
+                    lines: &mut self.lines,
+                    seen: &mut self.seen,
+                };
+                self.desk.tick(next, &mut wire);
+            }
+        }
+        Poll::Ready(())
+    }
+}
+
+/// A pipe as the desk sees it.
+struct PipeWire<'a, R, W> {
+    lines: &'a mut Lines<R, W>,
+    seen: &'a mut Seen,
+}
+
+impl<R, W> Wire for PipeWire<'_, R, W> {
+    fn send(&mut self, _: Lane, message: Message) {
+        self.lines.send(&message);
+    }
+
+    // A pipe has one stream: a call is cancelled by a message.
+    fn close_lane(&mut self, _: Lane) {}
+
+    fn restart(&mut self) {
+        self.seen.restarts = true;
+    }
+
+    // Only said over HTTP.
+    fn use_old_transport(&mut self) {}
+
+    fn agreed(&mut self, _: &Agreed) {}
+
+    // Sessions are of HTTP.
+    fn forget_session(&mut self) {}
+
+    fn describe(&mut self, report: &mut Report) {
+        self.seen.noise.describe(report);
+        report.exit = self.seen.exit.as_ref().map(ToString::to_string);
+        if let Some(stderr) = &self.seen.stderr {
+            report.stderr = stderr.tail();
+        }
+    }
+}
+
+/// The clock of the runtime, which tests can stop.
+fn now() -> Instant {
+    tokio::time::Instant::now().into_std()
+}
+
+/// How long a process whose pipes are closed may take to say how it ended.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
+/// Longer than anybody waits.
+const FOREVER: Duration = Duration::from_secs(60 * 60 * 24 * 365);

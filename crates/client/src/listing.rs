@@ -1,0 +1,132 @@
+//! The lists of a server: all pages, kept as long as they hold.
+
+use std::sync::Arc;
+
+use switchboard_protocol::types::{
+    Cacheable, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, Prompt, Resource, ResourceTemplate, ServerCapabilities,
+};
+use switchboard_protocol::{Era, Method};
+use tokio::time::Instant;
+
+use crate::call::decode;
+use crate::client::Client;
+use crate::error::{Error, ErrorKind};
+use crate::lists::{Fresh, Kept};
+use crate::pages;
+use crate::tools::Tools;
+
+/// All tools. One that cannot be read does not hide the others.
+pub(crate) async fn tools(client: &Client, anew: bool) -> Result<Arc<Tools>, Error> {
+    let shared = client.shared();
+    let is_http = shared.is_http;
+    read(
+        client,
+        &shared.lists.tools,
+        anew,
+        Method::ToolsList,
+        ServerCapabilities::announces_tool_changes,
+        |tools: &mut Tools, page| {
+            let text = std::str::from_utf8(page.text()).unwrap_or_default();
+            let (page, rejected) = ListToolsResult::from_json_lenient(text)
+                .map_err(|error| ErrorKind::Unreadable(Arc::new(error)))?;
+            let fresh = Fresh::of(&page, Instant::now());
+            let count = page.tools.len() + rejected.len();
+            tools.add(page.tools, rejected, is_http);
+            Ok((count, fresh))
+        },
+    )
+    .await
+}
+
+pub(crate) async fn prompts(client: &Client) -> Result<Arc<Vec<Prompt>>, Error> {
+    read(
+        client,
+        &client.shared().lists.prompts,
+        false,
+        Method::PromptsList,
+        ServerCapabilities::announces_prompt_changes,
+        |list: &mut Vec<Prompt>, page| {
+            let page: ListPromptsResult = decode(page)?;
+            let fresh = fresh(&page);
+            Ok(extend(list, page.prompts, fresh))
+        },
+    )
+    .await
+}
+
+pub(crate) async fn resources(client: &Client) -> Result<Arc<Vec<Resource>>, Error> {
+    read(
+        client,
+        &client.shared().lists.resources,
+        false,
+        Method::ResourcesList,
+        ServerCapabilities::announces_resource_changes,
+        |list: &mut Vec<Resource>, page| {
+            let page: ListResourcesResult = decode(page)?;
+            let fresh = fresh(&page);
+            Ok(extend(list, page.resources, fresh))
+        },
+    )
+    .await
+}
+
+pub(crate) async fn templates(client: &Client) -> Result<Arc<Vec<ResourceTemplate>>, Error> {
+    read(
+        client,
+        &client.shared().lists.templates,
+        false,
+        Method::ResourcesTemplatesList,
+        ServerCapabilities::announces_resource_changes,
+        |list: &mut Vec<ResourceTemplate>, page| {
+            let page: ListResourceTemplatesResult = decode(page)?;
+            let fresh = fresh(&page);
+            Ok(extend(list, page.resource_templates, fresh))
+        },
+    )
+    .await
+}
+
+fn fresh(page: &impl Cacheable) -> Fresh {
+    Fresh::of(page, Instant::now())
+}
+
+fn extend<T>(list: &mut Vec<T>, more: Vec<T>, fresh: Fresh) -> (usize, Fresh) {
+    let count = more.len();
+    list.extend(more);
+    (count, fresh)
+}
+
+/// A list, from what is kept or from the server.
+async fn read<T: Default>(
+    client: &Client,
+    kept: &Kept<T>,
+    anew: bool,
+    method: Method,
+    announces: fn(&ServerCapabilities) -> bool,
+    mut add: impl FnMut(&mut T, &switchboard_protocol::Payload) -> Result<(usize, Fresh), ErrorKind>,
+) -> Result<Arc<T>, Error> {
+    let ready = client.ready().await?;
+    if !anew && let Some(list) = kept.fresh() {
+        return Ok(list);
+    }
+    let epoch = kept.epoch();
+    let mut list = T::default();
+    let mut until = Fresh::UntilTold;
+    pages::read_all(client, method, |page| {
+        let (count, fresh) = add(&mut list, page)?;
+        until = until.and(fresh);
+        Ok(count)
+    })
+    .await?;
+    if ready.revision.era() == Era::Handshake {
+        until = if announces(&ready.capabilities) {
+            Fresh::UntilTold
+        } else {
+            Fresh::No
+        };
+    }
+    let list = Arc::new(list);
+    kept.keep(Arc::clone(&list), until, epoch);
+    Ok(list)
+}

@@ -1,0 +1,165 @@
+//! What a server was heard to offer, for as long as it stays true.
+//!
+//! In the stateless era a list says how long it stays fresh. In the handshake era it holds
+//! until the server says that it changed, if it says so at all. A client has one server
+//! and one credential, so it makes no difference whether a list is public or private.
+//!
+//! Specification: 2026-07-28 server/utilities/caching; list changes of server/*.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use switchboard_protocol::types::{Cacheable, Prompt, Resource, ResourceTemplate, Tool};
+use tokio::time::Instant;
+
+use crate::host::Change;
+use crate::tools::Tools;
+
+/// What a server offers.
+#[derive(Debug, Default)]
+pub(crate) struct Lists {
+    pub(crate) tools: Kept<Tools>,
+    pub(crate) prompts: Kept<Vec<Prompt>>,
+    pub(crate) resources: Kept<Vec<Resource>>,
+    pub(crate) templates: Kept<Vec<ResourceTemplate>>,
+}
+
+impl Lists {
+    /// Something has changed: what was heard of it is no longer true.
+    pub(crate) fn forget(&self, change: &Change) {
+        match change {
+            Change::Tools => self.tools.forget(),
+            Change::Prompts => self.prompts.forget(),
+            Change::Resources => {
+                self.resources.forget();
+                self.templates.forget();
+            }
+            Change::Resource(_) | Change::Task(_) | Change::Visit(_) => {}
+        }
+    }
+
+    pub(crate) fn forget_all(&self) {
+        for change in [Change::Tools, Change::Prompts, Change::Resources] {
+            self.forget(&change);
+        }
+    }
+
+    /// Have the tools ever been listed?
+    pub(crate) fn knows_tools(&self) -> bool {
+        self.tools.last().is_some()
+    }
+
+    /// The tools as they were last listed, fresh or not.
+    pub(crate) fn last_tools(&self) -> Option<Arc<Tools>> {
+        self.tools.last()
+    }
+
+    /// A tool as it was last listed.
+    pub(crate) fn tool(&self, name: &str) -> Option<Tool> {
+        self.tools.last()?.by_name(name).cloned()
+    }
+}
+
+/// One list.
+#[derive(Debug)]
+pub(crate) struct Kept<T>(Mutex<Entry<T>>);
+
+#[derive(Debug)]
+struct Entry<T> {
+    last: Option<Arc<T>>,
+    fresh: Fresh,
+    /// Counts what was forgotten, so that a list that was being read then is not kept as fresh.
+    epoch: u64,
+}
+
+/// For how long a list is true.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fresh {
+    /// Not a moment longer.
+    No,
+    /// Until then.
+    Until(Instant),
+    /// Until the server says otherwise.
+    UntilTold,
+}
+
+impl Fresh {
+    /// What pages say together: the shortest of them.
+    pub(crate) fn of(pages: &impl Cacheable, now: Instant) -> Self {
+        let life = pages.time_to_live().min(LONGEST_LIFE);
+        if life.is_zero() {
+            return Self::No;
+        }
+        now.checked_add(life).map_or(Self::No, Self::Until)
+    }
+
+    /// The shorter of two.
+    pub(crate) fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::No, _) | (_, Self::No) => Self::No,
+            (Self::Until(one), Self::Until(two)) => Self::Until(one.min(two)),
+            (Self::UntilTold, other) | (other, Self::UntilTold) => other,
+        }
+    }
+
+    fn holds(self, now: Instant) -> bool {
+        match self {
+            Self::No => false,
+            Self::Until(end) => now < end,
+            Self::UntilTold => true,
+        }
+    }
+}
+
+impl<T> Kept<T> {
+    /// The list, if it is still true.
+    pub(crate) fn fresh(&self) -> Option<Arc<T>> {
+        let entry = self.lock();
+        entry
+            .last
+            .clone()
+            .filter(|_| entry.fresh.holds(Instant::now()))
+    }
+
+    pub(crate) fn last(&self) -> Option<Arc<T>> {
+        self.lock().last.clone()
+    }
+
+    /// Notes when a list begins to be read, for [`keep`](Self::keep).
+    pub(crate) fn epoch(&self) -> u64 {
+        self.lock().epoch
+    }
+
+    pub(crate) fn keep(&self, list: Arc<T>, fresh: Fresh, epoch: u64) {
+        let mut entry = self.lock();
+        entry.fresh = if entry.epoch == epoch {
+            fresh
+        } else {
+            Fresh::No
+        };
+        entry.last = Some(list);
+    }
+
+    fn forget(&self) {
+        let mut entry = self.lock();
+        entry.fresh = Fresh::No;
+        entry.epoch += 1;
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Entry<T>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<T> Default for Kept<T> {
+    fn default() -> Self {
+        Self(Mutex::new(Entry {
+            last: None,
+            fresh: Fresh::No,
+            epoch: 0,
+        }))
+    }
+}
+
+/// A server that says "for ever" is asked again once a day.
+const LONGEST_LIFE: Duration = Duration::from_secs(24 * 60 * 60);

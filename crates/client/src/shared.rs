@@ -1,0 +1,102 @@
+//! What a client, its calls and the task that owns its connection have in common.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use switchboard_protocol::machine::client::CallKey;
+use tokio::sync::watch;
+
+use crate::error::ErrorKind;
+use crate::host::{Abilities, Host};
+use crate::inbox::Inbox;
+use crate::lists::Lists;
+use crate::spec::{Limits, Spec, Target, Timeouts};
+use crate::state::{Ready, State};
+
+/// Common to a client, its calls and the task that owns its connection.
+pub(crate) struct Shared {
+    /// The server, by the name it is configured under.
+    pub(crate) name: Arc<str>,
+    pub(crate) inbox: Inbox,
+    pub(crate) state: watch::Sender<State>,
+    /// Becomes true when nothing of the connection is left.
+    pub(crate) is_gone: watch::Sender<bool>,
+    /// What the server was heard to offer.
+    pub(crate) lists: Lists,
+    pub(crate) limits: Limits,
+    pub(crate) timeouts: Timeouts,
+    pub(crate) host: Arc<dyn Host>,
+    /// What the host can be asked.
+    pub(crate) abilities: Abilities,
+    /// Whether the server is reached over HTTP, where headers repeat arguments.
+    pub(crate) is_http: bool,
+    next_key: AtomicU64,
+}
+
+impl Shared {
+    pub(crate) fn new(spec: &Spec, host: Arc<dyn Host>) -> Self {
+        Self {
+            name: spec.display_name(),
+            inbox: Inbox::default(),
+            state: watch::Sender::new(State::Connecting),
+            is_gone: watch::Sender::new(false),
+            lists: Lists::default(),
+            limits: spec.limits,
+            timeouts: spec.timeouts,
+            abilities: host.abilities(),
+            host,
+            is_http: matches!(spec.target, Target::Http(_)),
+            next_key: AtomicU64::new(1),
+        }
+    }
+
+    pub(crate) fn next_key(&self) -> CallKey {
+        CallKey(self.next_key.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// What was agreed, if calls can be made now.
+    pub(crate) fn ready_now(&self) -> Option<Arc<Ready>> {
+        match &*self.state.borrow() {
+            State::Ready(ready) => Some(Arc::clone(ready)),
+            _ => None,
+        }
+    }
+
+    /// Waits until calls can be made.
+    pub(crate) async fn ready(&self) -> Result<Arc<Ready>, ErrorKind> {
+        let mut states = self.state.subscribe();
+        loop {
+            match &*states.borrow_and_update() {
+                State::Ready(ready) => return Ok(Arc::clone(ready)),
+                State::Failed(report) | State::NeedsLogin(report) => {
+                    return Err(ErrorKind::Connection(Arc::clone(report)));
+                }
+                State::Closed => return Err(ErrorKind::Closed),
+                State::Connecting | State::Recovering { .. } => {}
+            }
+            if states.changed().await.is_err() {
+                return Err(ErrorKind::Closed);
+            }
+        }
+    }
+
+    /// Why nothing can be sent any more.
+    pub(crate) fn why_over(&self) -> ErrorKind {
+        match &*self.state.borrow() {
+            State::Failed(report) | State::NeedsLogin(report) => {
+                ErrorKind::Connection(Arc::clone(report))
+            }
+            _ => ErrorKind::Closed,
+        }
+    }
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shared")
+            .field("name", &self.name)
+            .field("state", &*self.state.borrow())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,174 @@
+//! Hearing of changes at the server, in either era.
+//!
+//! Specification: 2026-07-28 basic/patterns/subscriptions; 2025-11-25 server/resources.
+
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use switchboard_protocol::machine::client::{CallError, CallKey};
+use switchboard_protocol::types::SubscriptionFilter;
+
+use crate::client::Client;
+use crate::error::{Error, ErrorKind};
+use crate::host::Change;
+use crate::inbox::Command;
+use crate::slot::Unanswered;
+
+/// A subscription that stands. Dropping it ends it at the server.
+#[derive(Debug)]
+pub struct Subscription {
+    client: Client,
+    channel: Arc<Channel>,
+    key: CallKey,
+}
+
+impl Subscription {
+    pub(crate) const fn new(client: Client, channel: Arc<Channel>, key: CallKey) -> Self {
+        Self {
+            client,
+            channel,
+            key,
+        }
+    }
+
+    /// What the server agreed to. It may change when the connection had to be renewed.
+    pub fn granted(&self) -> SubscriptionFilter {
+        self.channel.lock().granted.clone().unwrap_or_default()
+    }
+
+    /// How many changes were dropped because nobody took them.
+    pub fn dropped(&self) -> u64 {
+        self.channel.lock().dropped
+    }
+
+    /// The next change. `None` when the server has ended the subscription.
+    ///
+    /// # Errors
+    /// When the connection is over.
+    pub async fn next(&mut self) -> Result<Option<Change>, Error> {
+        poll_fn(|cx| self.channel.poll_next(cx))
+            .await
+            .map_err(|kind| Error::new(&self.client.shared().name, "subscriptions/listen", kind))
+    }
+
+    /// Waits until the server has agreed.
+    pub(crate) async fn stands(&self) -> Result<(), Error> {
+        poll_fn(|cx| self.channel.poll_granted(cx))
+            .await
+            .map_err(|kind| Error::new(&self.client.shared().name, "subscriptions/listen", kind))
+    }
+}
+
+impl Drop for Subscription {
+    fn drop(&mut self) {
+        // If nobody takes it, the connection is over and the subscription with it.
+        self.client
+            .shared()
+            .inbox
+            .push(Command::Cancel(self.key, None));
+    }
+}
+
+/// Where the changes of a subscription come to lie.
+#[derive(Debug, Default)]
+pub(crate) struct Channel(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    granted: Option<SubscriptionFilter>,
+    changes: VecDeque<Change>,
+    dropped: u64,
+    end: Option<Result<(), Unanswered>>,
+    waker: Option<Waker>,
+}
+
+impl Channel {
+    pub(crate) fn grant(&self, granted: SubscriptionFilter) {
+        self.change(|state| state.granted = Some(granted));
+    }
+
+    /// Tells of a change. A change of a list that waits already is not told twice.
+    pub(crate) fn tell(&self, change: &Change) {
+        self.change(|state| {
+            if state.changes.contains(change) {
+                return;
+            }
+            if state.changes.len() >= MOST_CHANGES {
+                state.changes.pop_front();
+                state.dropped += 1;
+            }
+            state.changes.push_back(change.clone());
+        });
+    }
+
+    pub(crate) fn end(&self, outcome: Result<(), Unanswered>) {
+        self.change(|state| state.end = Some(outcome));
+    }
+
+    /// Is this change one that was asked for?
+    pub(crate) fn wants(&self, change: &Change) -> bool {
+        let state = self.lock();
+        let Some(granted) = &state.granted else {
+            return false;
+        };
+        match change {
+            Change::Tools => granted.wants_tools(),
+            Change::Prompts => granted.wants_prompts(),
+            Change::Resources => granted.wants_resources(),
+            Change::Resource(uri) => granted.resources().contains(uri),
+            Change::Task(id) => granted.tasks().contains(id),
+            Change::Visit(_) => false,
+        }
+    }
+
+    fn poll_granted(&self, cx: &Context<'_>) -> Poll<Result<(), ErrorKind>> {
+        let mut state = self.lock();
+        match &state.end {
+            Some(Err(unanswered)) => return Poll::Ready(Err(unanswered.clone().into())),
+            Some(Ok(())) => return Poll::Ready(Ok(())),
+            None if state.granted.is_some() => return Poll::Ready(Ok(())),
+            None => {}
+        }
+        state.waker = Some(cx.waker().clone());
+        Poll::Pending
+    }
+
+    fn poll_next(&self, cx: &Context<'_>) -> Poll<Result<Option<Change>, ErrorKind>> {
+        let mut state = self.lock();
+        if let Some(change) = state.changes.pop_front() {
+            return Poll::Ready(Ok(Some(change)));
+        }
+        match &state.end {
+            Some(Ok(()))
+            | Some(Err(Unanswered {
+                error: CallError::Cancelled,
+                ..
+            })) => Poll::Ready(Ok(None)),
+            Some(Err(unanswered)) => Poll::Ready(Err(unanswered.clone().into())),
+            None => {
+                state.waker = Some(cx.waker().clone());
+                Poll::Pending
+            }
+        }
+    }
+
+    fn change(&self, change: impl FnOnce(&mut State)) {
+        let waker = {
+            let mut state = self.lock();
+            change(&mut state);
+            state.waker.take()
+        };
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Changes that wait for somebody who does not take them.
+const MOST_CHANGES: usize = 1024;

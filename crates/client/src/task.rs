@@ -1,0 +1,156 @@
+//! A call that has become a task: asked about until it is over.
+//!
+//! Both kinds: the extension of 2026-07-28, where the server decides and `tasks/get` brings
+//! the result, and 2025-11-25, where the client decides and `tasks/result` does.
+//!
+//! Specification: tasks extension; 2025-11-25 basic/utilities/tasks.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Deserialize;
+use switchboard_protocol::jsonrpc::{ErrorCode, ErrorObject};
+use switchboard_protocol::types::{CreateTaskResult, Task, TaskRequestParams, TaskStatus};
+use switchboard_protocol::{Era, Method, Payload};
+use tokio::time::Instant;
+
+use crate::call::{Options, decode};
+use crate::error::ErrorKind;
+use crate::state::Ready;
+
+/// The result of a call, after the task that it may have become.
+pub(crate) async fn follow(
+    options: &mut Options,
+    ready: &Ready,
+    payload: Payload,
+) -> Result<Payload, ErrorKind> {
+    let task = match ready.revision.era() {
+        Era::Stateless if payload.result_type().as_deref() == Some("task") => decode(&payload)?,
+        Era::Handshake if payload.member("task").is_some() => {
+            decode::<CreateTaskResult>(&payload)?.task
+        }
+        _ => return Ok(payload),
+    };
+    let id = task.task_id.clone();
+    let mut guard = Abandoned {
+        client: options.client.clone(),
+        id: Some(id.clone()),
+    };
+    let outcome = wait(options, ready, task).await;
+    let is_over = !matches!(&outcome, Err(kind) if gave_up(kind));
+    if is_over {
+        guard.id = None;
+    }
+    outcome
+}
+
+/// Did we stop waiting, so that the task goes on without us?
+fn gave_up(kind: &ErrorKind) -> bool {
+    matches!(kind, ErrorKind::Cancelled | ErrorKind::TimedOut(_))
+}
+
+async fn wait(options: &mut Options, ready: &Ready, mut task: Task) -> Result<Payload, ErrorKind> {
+    let total = options.timeouts().total;
+    let deadline = total.and_then(|limit| Instant::now().checked_add(limit));
+    let params = params(&task.task_id)?;
+    loop {
+        match (task.status, ready.revision.era()) {
+            (TaskStatus::Completed, Era::Stateless) => {
+                let result = task
+                    .result
+                    .as_ref()
+                    .ok_or_else(|| unreadable("a completed task has no result"))?;
+                return Payload::encode(result)
+                    .map_err(|error| ErrorKind::Unreadable(Arc::new(error)));
+            }
+            // In the older form this also brings the error of a task that failed, and while the
+            // server waits for us it is where its questions come.
+            (
+                TaskStatus::Completed | TaskStatus::Failed | TaskStatus::InputRequired,
+                Era::Handshake,
+            ) => {
+                return options.send(Method::TasksResult.into(), Some(params)).await;
+            }
+            (TaskStatus::Failed, Era::Stateless) => return Err(failed(&task)),
+            (TaskStatus::Cancelled, _) => return Err(ErrorKind::TaskCancelled),
+            (TaskStatus::InputRequired, Era::Stateless) => {
+                crate::task_input::give(options, &task).await?;
+            }
+            (TaskStatus::Working, _) => {}
+        }
+        let interval = task
+            .poll_interval()
+            .unwrap_or(POLL)
+            .clamp(SHORTEST_POLL, LONGEST_POLL);
+        if let (Some(deadline), Some(total)) = (deadline, total)
+            && Instant::now() + interval > deadline
+        {
+            return Err(ErrorKind::from(total));
+        }
+        options.pause(interval).await?;
+        let payload = options
+            .send(Method::TasksGet.into(), Some(params.clone()))
+            .await?;
+        task = decode(&payload)?;
+    }
+}
+
+fn failed(task: &Task) -> ErrorKind {
+    #[derive(Deserialize)]
+    struct Shape {
+        code: i64,
+        message: String,
+    }
+    let error = task
+        .error
+        .as_ref()
+        .and_then(|text| text.decode::<Shape>().ok());
+    let error = match error {
+        Some(shape) => ErrorObject::new(ErrorCode(shape.code), shape.message),
+        None => ErrorObject::internal(
+            task.status_message
+                .clone()
+                .unwrap_or_else(|| "the task failed".to_owned()),
+        ),
+    };
+    ErrorKind::Refused(error)
+}
+
+fn params(id: &str) -> Result<Payload, ErrorKind> {
+    Payload::encode(&TaskRequestParams::new(id))
+        .map_err(|error| ErrorKind::BadArguments(Arc::new(error)))
+}
+
+fn unreadable(what: &str) -> ErrorKind {
+    ErrorKind::Unreadable(Arc::new(serde::de::Error::custom(what)))
+}
+
+/// A task that nobody waits for any more is cancelled at the server.
+struct Abandoned {
+    client: crate::Client,
+    id: Option<String>,
+}
+
+impl Drop for Abandoned {
+    fn drop(&mut self) {
+        let Some(id) = self.id.take() else {
+            return;
+        };
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else {
+            return;
+        };
+        let client = self.client.clone();
+        runtime.spawn(async move {
+            // The answer changes nothing: we no longer want the task either way.
+            let _ = client.cancel_task(&id).deadline(FAREWELL).await;
+        });
+    }
+}
+
+/// How often to ask when the server does not say.
+const POLL: Duration = Duration::from_millis(500);
+const SHORTEST_POLL: Duration = Duration::from_millis(50);
+const LONGEST_POLL: Duration = Duration::from_secs(60);
+
+/// How long a task that nobody wants any more may take to be cancelled.
+const FAREWELL: Duration = Duration::from_secs(10);
