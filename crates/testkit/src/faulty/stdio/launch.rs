@@ -84,14 +84,26 @@ impl Launch {
     }
 
     fn is_mine(&self, id: u32) -> bool {
-        // Both are empty for a process that has ended and is not reaped.
-        ["environ", "cmdline"].iter().any(|part| {
-            let bytes = fs::read(format!("/proc/{id}/{part}")).unwrap_or_default();
-            // Ended by `;` in the script and by NUL in the environment: `-1` is not `-12`.
-            bytes
-                .windows(self.mark.len() + 1)
-                .any(|found| found.starts_with(self.mark.as_bytes()) && is_end(found.last()))
-        })
+        let read = |part| fs::read(format!("/proc/{id}/{part}")).unwrap_or_default();
+        // A process that is becoming another program has no environment for a moment; others
+        // were given none, so this ends.
+        let environment = (0..100).find_map(|_| {
+            let environment = read("environ");
+            if environment.is_empty() && is_running(id) {
+                thread::yield_now();
+                return None;
+            }
+            Some(environment)
+        });
+        let environment = environment.unwrap_or_default();
+        self.is_in(&environment) || self.is_in(&read("cmdline"))
+    }
+
+    fn is_in(&self, bytes: &[u8]) -> bool {
+        // Ended by `;` in the script and by NUL in the environment: `-1` is not `-12`.
+        bytes
+            .windows(self.mark.len() + 1)
+            .any(|found| found.starts_with(self.mark.as_bytes()) && is_end(found.last()))
     }
 }
 
@@ -112,6 +124,16 @@ pub fn play() {
     });
     Server::new(kind.expect("a launch checks the kind"), &role).run();
     end(0)
+}
+
+/// Is it a process that runs a program? Neither one that has ended nor a thread of the kernel is.
+fn is_running(id: u32) -> bool {
+    let status = fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
+    let state = status
+        .lines()
+        .find_map(|line| line.strip_prefix("State:\t"));
+    let has_memory = status.contains("\nVmSize:");
+    has_memory && state.is_some_and(|state| !state.starts_with(['Z', 'X']))
 }
 
 fn is_end(byte: Option<&u8>) -> bool {
