@@ -35,7 +35,7 @@ pub trait Credentials: Send + Sync + fmt::Debug {
 pub type Asking<'a, T> = Pin<Box<dyn Future<Output = Result<T, CredentialsError>> + Send + 'a>>;
 
 /// A 401 or 403.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct Refusal {
     /// What was asked for.
@@ -71,6 +71,17 @@ impl Refusal {
     /// What the server wants, a value for each `WWW-Authenticate`.
     pub fn challenges(&self) -> impl Iterator<Item = &HeaderValue> {
         self.headers.get_all(WWW_AUTHENTICATE).iter()
+    }
+}
+
+impl fmt::Debug for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // A query and a cookie are nobody's to print.
+        f.debug_struct("Refusal")
+            .field("host", &self.uri.host())
+            .field("status", &self.status)
+            .field("attempt", &self.attempt)
+            .finish_non_exhaustive()
     }
 }
 

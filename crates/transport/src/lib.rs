@@ -1,11 +1,12 @@
 //! Moves messages of the Model Context Protocol. It knows none of its methods.
 //!
 //! What a message means is for `switchboard-protocol`, whom it is for is for those who use this:
-//! `switchboard-server` today. The half of a client over HTTP is not here yet.
+//! `switchboard-server`, and with the feature `connect` whoever is a client.
 //!
 //! 1. [`stdio`]: the standard streams without blocking; [`memory`]: a pipe within a process
 //! 2. [`lines`]: messages on a pipe, a line each
-//! 3. [`http`]: an endpoint of Streamable HTTP
+//! 3. [`http`]: an endpoint of Streamable HTTP; its module `client`, with the feature `connect`,
+//!    asks such endpoints, with what `credentials` prove
 //! 4. `process`, with the feature `connect`: servers that are started as child processes
 
 #[cfg(feature = "connect")]

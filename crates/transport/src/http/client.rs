@@ -24,7 +24,7 @@ use http::header::{
 };
 use http::request::Parts;
 use http::uri::PathAndQuery;
-use http::{HeaderMap, HeaderValue, Request, StatusCode, Uri, Version};
+use http::{HeaderMap, HeaderName, HeaderValue, Request, StatusCode, Uri, Version};
 use switchboard_protocol::http::client::follow_redirect;
 
 use crate::credentials::{Credentials, Refusal};
@@ -46,10 +46,10 @@ pub use proxy::ProxyError;
 pub use settings::{ClientSettings, ProxyChoice, Roots, SetupError};
 
 use connect::Connector;
-use connection::{Connection, Unanswered, Whole};
+use connection::{Connection, SMALLEST_BUFFER, Unanswered, Whole};
 use error::shown;
 use pool::Pool;
-use target::Target;
+use target::{Target, basic_header, place_of};
 
 /// Sends requests. Clones share their connections.
 #[derive(Clone)]
@@ -79,7 +79,7 @@ impl HttpClient {
             credentials: settings.credentials,
             authorization_attempts: settings.authorization_attempts.max(1),
             body_limit: settings.limits.bytes,
-            max_header_bytes: settings.max_header_bytes,
+            max_header_bytes: settings.max_header_bytes.max(SMALLEST_BUFFER),
         };
         Ok(Self {
             shared: Arc::new(shared),
@@ -96,10 +96,9 @@ impl HttpClient {
     /// When there is no answer, or it leads elsewhere.
     pub async fn send(&self, request: Request<Bytes>) -> Result<Received, SendError> {
         let (mut head, body) = request.into_parts();
-        let credentials = match head.headers.contains_key(AUTHORIZATION) {
-            true => None,
-            false => self.shared.credentials.as_deref(),
-        };
+        use_user(&mut head);
+        let has_own = head.headers.contains_key(AUTHORIZATION);
+        let credentials = self.shared.credentials.as_deref().filter(|_| !has_own);
         let mut followed = 0;
         let mut attempts = 0;
         loop {
@@ -217,6 +216,14 @@ impl HttpClient {
         connection: Box<Connection>,
     ) -> Result<Received, SendError> {
         let (head, body) = answer.into_parts();
+        // hyper stops reading a head somewhere beyond its limit; one that ended there came
+        // through.
+        let size = |(name, value): (&HeaderName, &HeaderValue)| name.as_str().len() + value.len();
+        let limit = self.shared.max_header_bytes;
+        if head.headers.iter().map(size).sum::<usize>() > limit {
+            let url = shown(&uri);
+            return Err(SendError::HeaderTooLarge { url, limit });
+        }
         if head.status == StatusCode::PROXY_AUTHENTICATION_REQUIRED
             && let Some(proxy) = &connection.relay
         {
@@ -273,7 +280,6 @@ impl fmt::Debug for HttpClient {
 }
 
 /// An answer: its head, and a body that is still to be read.
-#[derive(Debug)]
 #[non_exhaustive]
 pub struct Received {
     /// Who answered: what was asked for, or where it redirected to.
@@ -284,6 +290,16 @@ pub struct Received {
     pub headers: HeaderMap,
     /// The body.
     pub body: Incoming,
+}
+
+impl fmt::Debug for Received {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Received")
+            .field("url", &shown(&self.uri))
+            .field("status", &self.status)
+            .field("body", &self.body)
+            .finish_non_exhaustive()
+    }
 }
 
 fn next_place(from: &Uri, received: &Received, followed: usize) -> Result<Uri, SendError> {
@@ -302,6 +318,14 @@ fn next_place(from: &Uri, received: &Received, followed: usize) -> Result<Uri, S
     })
 }
 
+/// Moves the name and password of a URL into a header. One that is set already is meant.
+fn use_user(head: &mut Parts) {
+    if let Some(value) = head.uri.authority().and_then(basic_header) {
+        head.headers.entry(AUTHORIZATION).or_insert(value);
+        head.uri = without_user(&head.uri);
+    }
+}
+
 /// Writes a request as this connection wants it.
 fn prepare(request: &mut Request<Whole>, uri: &Uri, connection: &Connection) {
     let target = match &connection.relay {
@@ -309,7 +333,7 @@ fn prepare(request: &mut Request<Whole>, uri: &Uri, connection: &Connection) {
             let path = uri.path_and_query().cloned();
             Uri::from(path.unwrap_or_else(|| PathAndQuery::from_static("/")))
         }
-        Some(_) => without_user(uri),
+        Some(_) => uri.clone(),
     };
     *request.uri_mut() = target;
     *request.version_mut() = Version::HTTP_11;
@@ -320,11 +344,6 @@ fn prepare(request: &mut Request<Whole>, uri: &Uri, connection: &Connection) {
     headers.remove(TRANSFER_ENCODING);
     headers.insert(HOST, connection.host_header.clone());
     headers.insert(ACCEPT_ENCODING, IDENTITY);
-    if !headers.contains_key(AUTHORIZATION)
-        && let Some(value) = connection.target.basic_header()
-    {
-        headers.insert(AUTHORIZATION, value);
-    }
     if let Some(value) = connection
         .relay
         .as_ref()
@@ -334,18 +353,11 @@ fn prepare(request: &mut Request<Whole>, uri: &Uri, connection: &Connection) {
     }
 }
 
-/// The URI for a proxy, which is not told names and passwords.
 fn without_user(uri: &Uri) -> Uri {
     let mut parts = uri.clone().into_parts();
     parts.authority = parts.authority.map(|authority| {
-        let place = authority
-            .as_str()
-            .rsplit_once('@')
-            .map(|(_, place)| place.parse());
-        match place {
-            Some(Ok(place)) => place,
-            Some(Err(_)) | None => authority,
-        }
+        let place = place_of(&authority).parse();
+        place.unwrap_or(authority)
     });
     Uri::from_parts(parts).unwrap_or_else(|_| uri.clone())
 }

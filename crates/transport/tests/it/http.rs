@@ -143,8 +143,8 @@ impl Access for Tokens {
 }
 
 /// A server on a port of its own.
-struct Server {
-    address: SocketAddr,
+pub(crate) struct Server {
+    pub(crate) address: SocketAddr,
     seen: mpsc::UnboundedReceiver<String>,
     streams: mpsc::UnboundedReceiver<EventSender>,
     stop: Option<oneshot::Sender<()>>,
@@ -152,7 +152,7 @@ struct Server {
 }
 
 impl Server {
-    async fn start(change: impl FnOnce(&mut HttpSettings)) -> Self {
+    pub(crate) async fn start(change: impl FnOnce(&mut HttpSettings)) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("a bound socket");
         let (endpoint, seen, streams) = endpoint(|settings| {
@@ -180,11 +180,11 @@ impl Server {
         )
     }
 
-    async fn next_seen(&mut self) -> String {
+    pub(crate) async fn next_seen(&mut self) -> String {
         self.seen.recv().await.expect("a living host")
     }
 
-    async fn next_stream(&mut self) -> EventSender {
+    pub(crate) async fn next_stream(&mut self) -> EventSender {
         self.streams.recv().await.expect("a living host")
     }
 

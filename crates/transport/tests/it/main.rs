@@ -6,6 +6,8 @@
 )]
 
 mod http;
+#[cfg(feature = "connect")]
+mod http_client;
 mod lines;
 mod memory;
 #[cfg(all(feature = "connect", target_os = "linux"))]

@@ -179,4 +179,4 @@ impl Body for Whole {
 }
 
 // hyper takes no less.
-const SMALLEST_BUFFER: usize = 8192;
+pub(super) const SMALLEST_BUFFER: usize = 8192;

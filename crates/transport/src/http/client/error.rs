@@ -9,6 +9,7 @@ use http::{StatusCode, Uri};
 use switchboard_protocol::http::client::RedirectError;
 
 use super::proxy::ProxyError;
+use super::target::place_of;
 use crate::credentials::CredentialsError;
 
 /// Why a request was given no answer. Each names the URL, without what may be secret in it.
@@ -254,10 +255,7 @@ impl fmt::Display for Phase {
 
 /// A URL as it may be printed: without user, password, query, and not endless.
 pub(super) fn shown(uri: &Uri) -> String {
-    let authority = uri.authority().map_or("", |authority| authority.as_str());
-    let place = authority
-        .rsplit_once('@')
-        .map_or(authority, |(_, place)| place);
+    let place = uri.authority().map_or("", place_of);
     let mut text = match uri.scheme_str() {
         Some(scheme) => format!("{scheme}://{place}{}", uri.path()),
         None => uri.path().to_owned(),

@@ -5,6 +5,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
+use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
@@ -65,11 +66,13 @@ impl Pool {
         };
         state.idle.push(Idle { connection, since });
         // One that was finished belonged to a runtime that is gone, or had nothing left to do.
-        if state.sweeper.as_ref().is_none_or(JoinHandle::is_finished) {
-            state.sweeper = Some(tokio::spawn(sweep(
-                Arc::downgrade(self),
-                since + self.idle_timeout,
-            )));
+        let is_swept = state
+            .sweeper
+            .as_ref()
+            .is_some_and(|task| !task.is_finished());
+        if !is_swept && let Ok(runtime) = Handle::try_current() {
+            let task = sweep(Arc::downgrade(self), since + self.idle_timeout);
+            state.sweeper = Some(runtime.spawn(task));
         }
         drop(state);
         // It closes a socket, so not under the lock.

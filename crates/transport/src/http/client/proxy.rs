@@ -125,11 +125,7 @@ impl ProxyServer {
             host: host.to_owned(),
             // As curl has it; nothing is standard here.
             port: port.unwrap_or(1080),
-            authorization: {
-                let text = target.authority.as_str();
-                text.rsplit_once('@')
-                    .and_then(|(user, _)| basic_header(user))
-            },
+            authorization: basic_header(&target.authority),
         })
     }
 }

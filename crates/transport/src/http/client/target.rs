@@ -36,7 +36,7 @@ impl Target {
     /// In words, what is wrong with the URL.
     pub(super) fn place(&self) -> Result<(&str, u16), &'static str> {
         let host = self.authority.host();
-        let rest = self.without_user().strip_prefix(host);
+        let rest = place_of(&self.authority).strip_prefix(host);
         let standard = if self.is_secure { 443 } else { 80 };
         let port = match rest.map(|rest| rest.strip_prefix(':').ok_or(rest)) {
             Some(Err("") | Ok("")) => standard,
@@ -55,23 +55,19 @@ impl Target {
 
     /// What stands in the header `Host`.
     pub(super) fn host_header(&self) -> Option<HeaderValue> {
-        HeaderValue::from_str(self.without_user()).ok()
-    }
-
-    /// The name and password in the URL, as a header says them.
-    pub(super) fn basic_header(&self) -> Option<HeaderValue> {
-        let (user, _) = self.authority.as_str().rsplit_once('@')?;
-        basic_header(user)
-    }
-
-    fn without_user(&self) -> &str {
-        let text = self.authority.as_str();
-        text.rsplit_once('@').map_or(text, |(_, place)| place)
+        HeaderValue::from_str(place_of(&self.authority)).ok()
     }
 }
 
-/// `name:password` of a URL, as a header says it.
-pub(super) fn basic_header(user: &str) -> Option<HeaderValue> {
+/// The host and port, without a name and a password.
+pub(super) fn place_of(authority: &Authority) -> &str {
+    let text = authority.as_str();
+    text.rsplit_once('@').map_or(text, |(_, place)| place)
+}
+
+/// The name and password of a URL, as a header says them.
+pub(super) fn basic_header(authority: &Authority) -> Option<HeaderValue> {
+    let (user, _) = authority.as_str().rsplit_once('@')?;
     let mut pair = percent_decoded(user);
     if !user.contains(':') {
         pair.push(b':');
@@ -142,10 +138,12 @@ mod tests {
 
     #[test]
     fn a_name_and_password_become_a_header_and_leave_the_host() {
-        let target = Target::of(&"http://ada:p%40ss@host:81/".parse().unwrap()).unwrap();
-        assert_eq!(target.basic_header().unwrap(), "Basic YWRhOnBAc3M=");
-        assert_eq!(target.host_header().unwrap(), "host:81");
-        assert_eq!(basic_header("ada").unwrap(), "Basic YWRhOg==");
+        let authority = Authority::from_static("ada:p%40ss@host:81");
+        assert_eq!(basic_header(&authority).unwrap(), "Basic YWRhOnBAc3M=");
+        assert_eq!(place_of(&authority), "host:81");
+        let authority = Authority::from_static("ada@host");
+        assert_eq!(basic_header(&authority).unwrap(), "Basic YWRhOg==");
+        assert_eq!(basic_header(&Authority::from_static("host")), None);
         assert_eq!(percent_decoded("a%2"), b"a%2");
         assert_eq!(percent_decoded("%zz%41"), b"%zzA");
     }
