@@ -13,18 +13,12 @@
 //! Specification: RFC 9110, RFC 9112; basic/transports of each revision.
 
 use std::fmt;
-use std::future::poll_fn;
 use std::sync::Arc;
-use std::task::Poll;
 
 use bytes::Bytes;
-use http::header::{
-    ACCEPT_ENCODING, AUTHORIZATION, CONTENT_LENGTH, HOST, LOCATION, PROXY_AUTHORIZATION,
-    TRANSFER_ENCODING,
-};
+use http::header::{AUTHORIZATION, LOCATION};
 use http::request::Parts;
-use http::uri::PathAndQuery;
-use http::{HeaderMap, HeaderName, HeaderValue, Request, StatusCode, Uri, Version};
+use http::{HeaderMap, Request, StatusCode, Uri};
 use switchboard_protocol::http::client::follow_redirect;
 
 use crate::credentials::{Credentials, Refusal};
@@ -46,7 +40,7 @@ pub use proxy::ProxyError;
 pub use settings::{ClientSettings, ProxyChoice, Roots, SetupError};
 
 use connect::Connector;
-use connection::{Connection, SMALLEST_BUFFER, Unanswered, Whole};
+use connection::{Answer, Connection, Fault, Unanswered};
 use error::shown;
 use pool::Pool;
 use target::{Target, basic_header, place_of};
@@ -79,7 +73,7 @@ impl HttpClient {
             credentials: settings.credentials,
             authorization_attempts: settings.authorization_attempts.max(1),
             body_limit: settings.limits.bytes,
-            max_header_bytes: settings.max_header_bytes.max(SMALLEST_BUFFER),
+            max_header_bytes: settings.max_header_bytes,
         };
         Ok(Self {
             shared: Arc::new(shared),
@@ -102,12 +96,15 @@ impl HttpClient {
         let mut followed = 0;
         let mut attempts = 0;
         loop {
-            let mut signed = head.clone();
-            if let Some(credentials) = credentials {
-                self.authorize(credentials, &head, &mut signed).await?;
-            }
-            let had_authorization = signed.headers.contains_key(AUTHORIZATION);
-            let received = self.exchange(signed, body.clone()).await?;
+            let mut had_authorization = has_own;
+            let received = match credentials {
+                None => self.exchange(&head, &body).await?,
+                Some(credentials) => {
+                    let signed = self.authorize(credentials, &head).await?;
+                    had_authorization = signed.headers.contains_key(AUTHORIZATION);
+                    self.exchange(&signed, &body).await?
+                }
+            };
             if received.status.is_redirection() {
                 head.uri = next_place(&head.uri, &received, followed)?;
                 followed += 1;
@@ -158,9 +155,9 @@ impl HttpClient {
         &self,
         credentials: &dyn Credentials,
         head: &Parts,
-        signed: &mut Parts,
-    ) -> Result<(), SendError> {
-        let outcome = credentials.authorize(signed).await;
+    ) -> Result<Parts, SendError> {
+        let mut signed = head.clone();
+        let outcome = credentials.authorize(&mut signed).await;
         outcome.map_err(|source| SendError::Credentials {
             url: shown(&head.uri),
             source,
@@ -168,105 +165,77 @@ impl HttpClient {
         // Only the headers are theirs.
         signed.uri = head.uri.clone();
         signed.method = head.method.clone();
-        Ok(())
+        Ok(signed)
     }
 
     /// One request, one answer.
-    async fn exchange(&self, head: Parts, body: Bytes) -> Result<Received, SendError> {
-        let uri = head.uri.clone();
-        let target = Target::of(&uri).map_err(|reason| SendError::Url {
-            url: shown(&uri),
+    async fn exchange(&self, head: &Parts, body: &Bytes) -> Result<Received, SendError> {
+        let uri = &head.uri;
+        let target = Target::of(uri).map_err(|reason| SendError::Url {
+            url: shown(uri),
             reason,
         })?;
-        let mut request = Request::from_parts(head, Whole::new(body));
-        while let Some(mut connection) = self.take_alive(&target).await {
-            prepare(&mut request, &uri, &connection);
-            match connection.exchange(request).await {
-                Ok(answer) => return self.receive(uri, answer, connection).await,
+        while let Some(mut connection) = self.shared.pool.take(&target) {
+            if !connection.is_silent() {
+                continue;
+            }
+            match connection.exchange(head, body).await {
+                Ok(answer) => return self.receive(uri, answer, connection),
                 // It ended while it was idle. None of the request was sent.
                 Err(Unanswered {
-                    request: Some(unsent),
-                    ..
-                }) => request = unsent,
-                Err(unanswered) => return Err(self.lost(&uri, unanswered)),
+                    was_sent: false,
+                    fault: Fault::Lost(_),
+                }) => {}
+                Err(unanswered) => return Err(self.lost(uri, unanswered)),
             }
         }
-        let mut connection = self.shared.connector.connect(&target, &uri).await?;
-        prepare(&mut request, &uri, &connection);
-        match connection.exchange(request).await {
-            Ok(answer) => self.receive(uri, answer, connection).await,
-            Err(unanswered) => Err(self.lost(&uri, unanswered)),
+        let mut connection = self.shared.connector.connect(&target, uri).await?;
+        match connection.exchange(head, body).await {
+            Ok(answer) => self.receive(uri, answer, connection),
+            Err(unanswered) => Err(self.lost(uri, unanswered)),
         }
     }
 
-    async fn take_alive(&self, target: &Target) -> Option<Box<Connection>> {
-        loop {
-            let mut connection = self.shared.pool.take(target)?;
-            let is_alive = poll_fn(|cx| Poll::Ready(connection.is_alive(cx))).await;
-            if is_alive {
-                return Some(connection);
-            }
-        }
-    }
-
-    async fn receive(
+    fn receive(
         &self,
-        uri: Uri,
-        answer: http::Response<hyper::body::Incoming>,
+        uri: &Uri,
+        answer: Answer,
         connection: Box<Connection>,
     ) -> Result<Received, SendError> {
-        let (head, body) = answer.into_parts();
-        // hyper stops reading a head somewhere beyond its limit; one that ended there came
-        // through.
-        let size = |(name, value): (&HeaderName, &HeaderValue)| name.as_str().len() + value.len();
-        let limit = self.shared.max_header_bytes;
-        if head.headers.iter().map(size).sum::<usize>() > limit {
-            let url = shown(&uri);
-            return Err(SendError::HeaderTooLarge { url, limit });
-        }
-        if head.status == StatusCode::PROXY_AUTHENTICATION_REQUIRED
+        let Answer { status, headers } = answer;
+        if status == StatusCode::PROXY_AUTHENTICATION_REQUIRED
             && let Some(proxy) = &connection.relay
         {
             return Err(SendError::Proxy {
-                url: shown(&uri),
+                url: shown(uri),
                 proxy: proxy.to_string(),
-                reason: ProxyError::Refused {
-                    status: head.status,
-                },
+                reason: ProxyError::Refused { status },
             });
         }
         let pool = Arc::clone(&self.shared.pool);
-        let mut body = Incoming::new(
-            &head.headers,
-            body,
-            connection,
-            pool,
-            self.shared.body_limit,
-        );
-        poll_fn(|cx| body.poll_settled(cx)).await;
+        let body = Incoming::new(&headers, connection, pool, self.shared.body_limit);
         Ok(Received {
-            uri,
-            status: head.status,
-            headers: head.headers,
+            uri: uri.clone(),
+            status,
+            headers,
             body,
         })
     }
 
     fn lost(&self, uri: &Uri, unanswered: Unanswered) -> SendError {
         let url = shown(uri);
-        let Unanswered { request, error } = unanswered;
-        if error.is_parse_too_large() {
-            let limit = self.shared.max_header_bytes;
-            return SendError::HeaderTooLarge { url, limit };
-        }
-        if error.is_parse() {
-            let source = error.into();
-            return SendError::NotHttp { url, source };
-        }
-        SendError::Lost {
-            url,
-            was_sent: request.is_none(),
-            source: error.into(),
+        let Unanswered { was_sent, fault } = unanswered;
+        match fault {
+            Fault::HeaderTooLarge => SendError::HeaderTooLarge {
+                url,
+                limit: self.shared.max_header_bytes,
+            },
+            Fault::NotHttp(source) => SendError::NotHttp { url, source },
+            Fault::Lost(error) => SendError::Lost {
+                url,
+                was_sent,
+                source: error.into(),
+            },
         }
     }
 }
@@ -326,33 +295,6 @@ fn use_user(head: &mut Parts) {
     }
 }
 
-/// Writes a request as this connection wants it.
-fn prepare(request: &mut Request<Whole>, uri: &Uri, connection: &Connection) {
-    let target = match &connection.relay {
-        None => {
-            let path = uri.path_and_query().cloned();
-            Uri::from(path.unwrap_or_else(|| PathAndQuery::from_static("/")))
-        }
-        Some(_) => uri.clone(),
-    };
-    *request.uri_mut() = target;
-    *request.version_mut() = Version::HTTP_11;
-    let headers = request.headers_mut();
-    // Where a body ends is said by whoever writes it; a second word on that would let one
-    // request pass for two.
-    headers.remove(CONTENT_LENGTH);
-    headers.remove(TRANSFER_ENCODING);
-    headers.insert(HOST, connection.host_header.clone());
-    headers.insert(ACCEPT_ENCODING, IDENTITY);
-    if let Some(value) = connection
-        .relay
-        .as_ref()
-        .and_then(|proxy| proxy.authorization.clone())
-    {
-        headers.insert(PROXY_AUTHORIZATION, value);
-    }
-}
-
 fn without_user(uri: &Uri) -> Uri {
     let mut parts = uri.clone().into_parts();
     parts.authority = parts.authority.map(|authority| {
@@ -361,7 +303,5 @@ fn without_user(uri: &Uri) -> Uri {
     });
     Uri::from_parts(parts).unwrap_or_else(|_| uri.clone())
 }
-
-const IDENTITY: HeaderValue = HeaderValue::from_static("identity");
 
 const LONGEST_PLACE: usize = 200;

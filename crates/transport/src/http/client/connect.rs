@@ -20,7 +20,7 @@ use super::connection::Connection;
 use super::error::{Phase, SendError, shown};
 use super::proxy::{Proxies, ProxyError, ProxyServer};
 use super::settings::{ClientSettings, SetupError};
-use super::stream::Bytes;
+use super::stream::Stream;
 use super::target::Target;
 use super::tls::Tls;
 
@@ -75,22 +75,15 @@ impl Connector {
             None => self.dial(host, port, uri).await?,
             Some(proxy) => self.dial_proxy(proxy, target, uri).await?,
         };
-        let bytes = match target.is_secure {
-            false => Bytes::Plain(socket),
-            true => Bytes::Secure(self.secure(socket, host, uri).await?),
+        let stream = match target.is_secure {
+            false => Stream::Plain(socket),
+            true => Stream::Secure(self.secure(socket, host, uri).await?),
         };
-        // A request to a plain host is given to its proxy as a whole.
-        let relay = proxy.filter(|_| !target.is_secure);
         let mut connection =
-            Connection::open(bytes, target.clone(), host_header, self.max_header_bytes)
-                .await
-                .map_err(|source| SendError::Lost {
-                    url: shown(uri),
-                    was_sent: false,
-                    source: source.into(),
-                })?;
-        connection.relay = relay;
-        Ok(connection)
+            Connection::new(stream, target.clone(), host_header, self.max_header_bytes);
+        // A request to a plain host is given to its proxy as a whole.
+        connection.relay = proxy.filter(|_| !target.is_secure);
+        Ok(Box::new(connection))
     }
 
     async fn dial(&self, host: &str, port: u16, uri: &Uri) -> Result<TcpStream, SendError> {

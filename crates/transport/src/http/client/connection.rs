@@ -1,33 +1,49 @@
 //! One connection: a request, its answer, the next request.
 //!
-//! hyper gives a connection in two halves, one that asks and one that moves the bytes. Here
-//! both are in one hand and are polled by whoever waits for the answer, so a connection needs
-//! no task of its own; and whoever stops waiting drops it, which closes it.
+//! Whoever waits for the answer reads and writes here itself, so a connection needs no task,
+//! no channel and no lock, and it is known what of a request was written. Whoever stops
+//! waiting drops it, which closes it.
+//!
+//! - `request`: how a request is written
+//! - `head`: how the head of an answer is read, and where its body ends
+//! - `body`: the parts of a body
+//!
+//! Specification: RFC 9112.
 
+use std::error::Error;
 use std::fmt;
 use std::future::{Future, poll_fn};
+use std::io::{self, IoSlice};
 use std::pin::{Pin, pin};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
-use bytes::Bytes;
-use http::{HeaderValue, Request, Response};
-use http_body::{Body, Frame, SizeHint};
-use hyper::body::Incoming;
-use hyper::client::conn::http1;
-use hyper_util::rt::TokioIo;
+use bytes::{Bytes, BytesMut};
+use http::request::Parts;
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
+use tokio::io::{AsyncReadExt, AsyncWrite};
 
 use super::proxy::ProxyServer;
-use super::stream::{self, Check, Stream};
+use super::stream::Stream;
 use super::target::Target;
+
+mod body;
+mod head;
+mod request;
+
+use body::Remaining;
 
 /// A connection that is asked one thing at a time.
 pub(super) struct Connection {
-    sender: http1::SendRequest<Whole>,
-    driver: http1::Connection<TokioIo<Stream>, Whole>,
-    check: Check,
-    has_ended: bool,
-    /// How many requests it was given.
-    pub(super) requests: u64,
+    stream: Stream,
+    /// What was read and not used yet.
+    buffer: BytesMut,
+    /// The request that is being written.
+    outgoing: Vec<u8>,
+    /// What is still to come of the answer's body.
+    remaining: Remaining,
+    /// Whether another request may follow.
+    is_kept: bool,
+    max_header_bytes: usize,
     pub(super) target: Target,
     /// What its requests say in `Host`.
     pub(super) host_header: HeaderValue,
@@ -35,98 +51,212 @@ pub(super) struct Connection {
     pub(super) relay: Option<ProxyServer>,
 }
 
+/// The head of an answer.
+pub(super) struct Answer {
+    pub(super) status: StatusCode,
+    pub(super) headers: HeaderMap,
+}
+
+/// A request that was given no answer.
+#[derive(Debug)]
+pub(super) struct Unanswered {
+    /// Whether any of it was written.
+    pub(super) was_sent: bool,
+    pub(super) fault: Fault,
+}
+
+/// What ended a connection.
+#[derive(Debug)]
+pub(super) enum Fault {
+    Lost(io::Error),
+    HeaderTooLarge,
+    NotHttp(Box<dyn Error + Send + Sync>),
+}
+
 impl Connection {
-    pub(super) async fn open(
-        bytes: stream::Bytes,
+    pub(super) fn new(
+        stream: Stream,
         target: Target,
         host_header: HeaderValue,
         max_header_bytes: usize,
-    ) -> hyper::Result<Box<Self>> {
-        let check = Check::default();
-        let stream = TokioIo::new(Stream::new(bytes, check.clone()));
-        let (sender, driver) = http1::Builder::new()
-            .max_buf_size(max_header_bytes.max(SMALLEST_BUFFER))
-            .handshake(stream)
-            .await?;
-        Ok(Box::new(Self {
-            sender,
-            driver,
-            check,
-            has_ended: false,
-            requests: 0,
+    ) -> Self {
+        Self {
+            stream,
+            buffer: BytesMut::new(),
+            outgoing: Vec::new(),
+            remaining: Remaining::Nothing,
+            is_kept: true,
+            max_header_bytes,
             target,
             host_header,
             relay: None,
-        }))
+        }
     }
 
     /// Sends a request and waits for the head of its answer.
     pub(super) async fn exchange(
         &mut self,
-        request: Request<Whole>,
-    ) -> Result<Response<Incoming>, Unanswered> {
-        self.requests += 1;
-        let mut answer = pin!(self.sender.try_send_request(request));
+        head: &Parts,
+        body: &Bytes,
+    ) -> Result<Answer, Unanswered> {
+        self.outgoing.clear();
+        let mut outgoing = std::mem::take(&mut self.outgoing);
+        request::write_head(&mut outgoing, head, body.len(), self);
+        // One write is worth a copy, up to a point.
+        let rest = match body.len() <= LARGEST_COPY {
+            true => {
+                outgoing.extend_from_slice(body);
+                &[]
+            }
+            false => &body[..],
+        };
+        let mut sending = Sending {
+            head: &outgoing,
+            rest,
+            written: 0,
+            error: None,
+        };
+        let mut checked = 0;
         let outcome = poll_fn(|cx| {
-            // The bytes first: they bring the answer.
-            self.poll_bytes(cx);
-            match answer.as_mut().poll(cx) {
-                Poll::Pending if self.has_ended => {
-                    // What ended the connection has been said to the other half.
-                    answer.as_mut().poll(cx)
-                }
-                outcome => outcome,
-            }
-        });
-        outcome.await.map_err(|mut error| Unanswered {
-            request: error.take_message(),
-            error: error.into_error(),
+            // A server may answer before it has read everything, so reading does not wait.
+            let is_written = sending.poll_write(cx, &mut self.stream);
+            let outcome = ready!(self.poll_head(cx, &mut checked, &head.method));
+            // What was not written now never is.
+            self.is_kept &= is_written.is_ready() && sending.error.is_none();
+            Poll::Ready(outcome)
         })
-    }
-
-    /// The next part of an answer's body, `None` after the last.
-    pub(super) fn poll_body(
-        &mut self,
-        cx: &mut Context<'_>,
-        body: &mut Incoming,
-    ) -> Poll<Option<hyper::Result<Bytes>>> {
-        loop {
-            // Asking for a part lets the other half read one, which is then there.
-            let mut outcome = Pin::new(&mut *body).poll_frame(cx);
-            if outcome.is_pending() {
-                self.poll_bytes(cx);
-                outcome = Pin::new(&mut *body).poll_frame(cx);
+        .await;
+        let was_sent = sending.written > 0;
+        // The first error is the cause of the second.
+        let fault = match (outcome, sending.error) {
+            (Ok(answer), _) => {
+                self.outgoing = outgoing;
+                self.outgoing.shrink_to(LARGEST_KEPT);
+                return Ok(answer);
             }
-            match outcome {
-                Poll::Ready(Some(Ok(frame))) => match frame.into_data() {
-                    Ok(data) => return Poll::Ready(Some(Ok(data))),
-                    // Trailers say nothing here.
-                    Err(_) => continue,
-                },
-                Poll::Ready(Some(Err(error))) => return Poll::Ready(Some(Err(error))),
-                Poll::Ready(None) => return Poll::Ready(None),
-                Poll::Pending => return Poll::Pending,
-            }
-        }
+            (Err(Fault::Lost(_)), Some(error)) => Fault::Lost(error),
+            (Err(fault), _) => fault,
+        };
+        Err(Unanswered { was_sent, fault })
     }
 
     /// After an answer was read to its end: can it be asked again?
-    pub(super) fn is_reusable(&mut self, cx: &mut Context<'_>) -> bool {
-        self.poll_bytes(cx);
-        !self.has_ended && self.sender.is_ready()
+    pub(super) fn is_reusable(&mut self) -> bool {
+        if self.buffer.capacity() > LARGEST_KEPT && self.buffer.is_empty() {
+            self.buffer = BytesMut::new();
+        }
+        // More than the answer is what nobody asked for.
+        self.is_kept && matches!(self.remaining, Remaining::Nothing) && self.buffer.is_empty()
     }
 
     /// After it was idle: is it still there, and has it kept silent?
-    pub(super) fn is_alive(&mut self, cx: &mut Context<'_>) -> bool {
-        self.check.ask();
-        self.poll_bytes(cx);
-        !self.check.is_open() && !self.has_ended && self.sender.is_ready()
+    pub(super) fn is_silent(&self) -> bool {
+        self.stream.is_silent()
     }
 
-    fn poll_bytes(&mut self, cx: &mut Context<'_>) {
-        if !self.has_ended && Pin::new(&mut self.driver).poll(cx).is_ready() {
-            self.has_ended = true;
+    /// How long the body is, if that was said and it is not read yet.
+    pub(super) const fn announced(&self) -> Option<u64> {
+        match self.remaining {
+            Remaining::Nothing => Some(0),
+            Remaining::Exactly(length) => Some(length),
+            Remaining::Chunks(_) | Remaining::UntilClosed => None,
         }
+    }
+
+    /// Reads the head of the final answer. `checked` is how much was looked at in vain.
+    fn poll_head(
+        &mut self,
+        cx: &mut Context<'_>,
+        checked: &mut usize,
+        method: &Method,
+    ) -> Poll<Result<Answer, Fault>> {
+        loop {
+            // A head that trickles is not parsed for every byte of it.
+            let is_worth_it = match *checked {
+                0 => !self.buffer.is_empty(),
+                looked_at => head::ends_within(&self.buffer, looked_at),
+            };
+            if is_worth_it {
+                let before = self.buffer.len();
+                let found = head::read(&mut self.buffer, method)?;
+                if before.saturating_sub(self.buffer.len()) > self.max_header_bytes {
+                    return Poll::Ready(Err(Fault::HeaderTooLarge));
+                }
+                match found {
+                    // What comes before the answer says nothing to us.
+                    Some(found) if found.status.is_informational() && found.status != SWITCHING => {
+                        *checked = 0;
+                        continue;
+                    }
+                    Some(found) => {
+                        self.remaining = found.remaining;
+                        self.is_kept = found.is_kept;
+                        return Poll::Ready(Ok(Answer {
+                            status: found.status,
+                            headers: found.headers,
+                        }));
+                    }
+                    None => {}
+                }
+            }
+            *checked = self.buffer.len();
+            if self.buffer.len() > self.max_header_bytes {
+                return Poll::Ready(Err(Fault::HeaderTooLarge));
+            }
+            match ready!(self.poll_read(cx, READ_SIZE)) {
+                Ok(0) => {
+                    let error = io::Error::from(io::ErrorKind::UnexpectedEof);
+                    return Poll::Ready(Err(Fault::Lost(error)));
+                }
+                Ok(_) => {}
+                Err(error) => return Poll::Ready(Err(Fault::Lost(error))),
+            }
+        }
+    }
+
+    /// Appends to the buffer what can be read; 0 is the end.
+    fn poll_read(&mut self, cx: &mut Context<'_>, size: usize) -> Poll<io::Result<usize>> {
+        self.buffer.reserve(size);
+        // It holds nothing between two polls.
+        let mut reading = pin!(self.stream.read_buf(&mut self.buffer));
+        reading.as_mut().poll(cx)
+    }
+}
+
+/// A request that is being written.
+struct Sending<'a> {
+    head: &'a [u8],
+    rest: &'a [u8],
+    written: usize,
+    error: Option<io::Error>,
+}
+
+impl Sending<'_> {
+    /// Ready when there is nothing left to do, which an error also is.
+    fn poll_write(&mut self, cx: &mut Context<'_>, stream: &mut Stream) -> Poll<()> {
+        if self.error.is_some() {
+            return Poll::Ready(());
+        }
+        let outcome = loop {
+            let head = self.head.get(self.written..).unwrap_or_default();
+            let start = self.written.saturating_sub(self.head.len());
+            let rest = self.rest.get(start..).unwrap_or_default();
+            let written = match (head, rest) {
+                ([], []) => break ready!(Pin::new(stream).poll_flush(cx)),
+                (head, []) => Pin::new(&mut *stream).poll_write(cx, head),
+                (head, rest) => {
+                    let buffers = [IoSlice::new(head), IoSlice::new(rest)];
+                    Pin::new(&mut *stream).poll_write_vectored(cx, &buffers)
+                }
+            };
+            match ready!(written) {
+                Ok(0) => break Err(io::ErrorKind::WriteZero.into()),
+                Ok(count) => self.written = self.written.saturating_add(count),
+                Err(error) => break Err(error),
+            }
+        };
+        self.error = outcome.err();
+        Poll::Ready(())
     }
 }
 
@@ -134,49 +264,18 @@ impl fmt::Debug for Connection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Connection")
             .field("target", &self.target)
-            .field("requests", &self.requests)
-            .field("has_ended", &self.has_ended)
+            .field("remaining", &self.remaining)
+            .field("is_kept", &self.is_kept)
             .finish_non_exhaustive()
     }
 }
 
-/// A request that was given no answer.
-pub(super) struct Unanswered {
-    /// The request, if none of it was sent.
-    pub(super) request: Option<Request<Whole>>,
-    pub(super) error: hyper::Error,
-}
+const SWITCHING: StatusCode = StatusCode::SWITCHING_PROTOCOLS;
 
-/// A body that is there as a whole.
-#[derive(Debug)]
-pub(super) struct Whole(Bytes);
+// Most answers are read at once.
+const READ_SIZE: usize = 4096;
 
-impl Whole {
-    pub(super) const fn new(bytes: Bytes) -> Self {
-        Self(bytes)
-    }
-}
+const LARGEST_COPY: usize = 32 * 1024;
 
-impl Body for Whole {
-    type Data = Bytes;
-    type Error = std::convert::Infallible;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
-        let bytes = std::mem::take(&mut self.0);
-        Poll::Ready((!bytes.is_empty()).then(|| Ok(Frame::data(bytes))))
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.0.len() as u64)
-    }
-}
-
-// hyper takes no less.
-pub(super) const SMALLEST_BUFFER: usize = 8192;
+// What an idle connection may hold on to.
+const LARGEST_KEPT: usize = 8 * 1024;

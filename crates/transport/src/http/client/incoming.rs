@@ -10,12 +10,11 @@ use std::error::Error;
 use std::fmt;
 use std::future::poll_fn;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use bytes::{Bytes, BytesMut};
 use http::HeaderMap;
 use http::header::{CONTENT_ENCODING, TRANSFER_ENCODING};
-use http_body::Body;
 use switchboard_protocol::framing::{Event, EventDecoder, EventStreamError};
 
 use super::connection::Connection;
@@ -24,7 +23,6 @@ use super::pool::Pool;
 /// A body that is being received.
 #[derive(Debug)]
 pub struct Incoming {
-    body: hyper::body::Incoming,
     /// None once the body has ended.
     connection: Option<Box<Connection>>,
     pool: Arc<Pool>,
@@ -38,28 +36,23 @@ pub struct Incoming {
 impl Incoming {
     pub(super) fn new(
         headers: &HeaderMap,
-        body: hyper::body::Incoming,
         connection: Box<Connection>,
         pool: Arc<Pool>,
         limit: usize,
     ) -> Self {
-        Self {
-            body,
+        let is_empty = connection.announced() == Some(0);
+        let mut incoming = Self {
             connection: Some(connection),
             pool,
             limit,
             received: 0,
             encoding: unexpected_encoding(headers),
             decoder: None,
+        };
+        if is_empty {
+            incoming.release();
         }
-    }
-
-    /// Gives back the connection if there is no body.
-    pub(super) fn poll_settled(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        if self.body.is_end_stream() {
-            self.release(cx);
-        }
-        Poll::Ready(())
+        incoming
     }
 
     /// The whole body.
@@ -69,7 +62,11 @@ impl Incoming {
     /// too large is not waited for.
     pub async fn collect(mut self) -> Result<Bytes, BodyError> {
         self.check_encoding()?;
-        let announced = self.body.size_hint().lower();
+        let announced = self
+            .connection
+            .as_ref()
+            .and_then(|connection| connection.announced());
+        let announced = announced.unwrap_or(0);
         if announced > self.limit as u64 {
             return Err(self.too_large(announced));
         }
@@ -154,29 +151,29 @@ impl Incoming {
         let Some(connection) = &mut self.connection else {
             return Poll::Ready(Ok(None));
         };
-        match connection.poll_body(cx, &mut self.body) {
-            Poll::Pending => Poll::Pending,
-            Poll::Ready(Some(Ok(part))) => {
+        let outcome = ready!(connection.poll_part(cx));
+        Poll::Ready(match outcome {
+            Ok(Some(part)) => {
                 self.received = self.received.saturating_add(part.len() as u64);
-                Poll::Ready(Ok(Some(part)))
+                Ok(Some(part))
             }
-            Poll::Ready(Some(Err(error))) => {
+            Ok(None) => {
+                self.release();
+                Ok(None)
+            }
+            Err(error) => {
                 self.connection = None;
-                Poll::Ready(Err(BodyError::Broken {
-                    source: Some(error.into()),
-                }))
+                Err(BodyError::Broken {
+                    source: Some(error),
+                })
             }
-            Poll::Ready(None) => {
-                self.release(cx);
-                Poll::Ready(Ok(None))
-            }
-        }
+        })
     }
 
     /// The body has ended: the connection may serve others.
-    fn release(&mut self, cx: &mut Context<'_>) {
+    fn release(&mut self) {
         if let Some(mut connection) = self.connection.take()
-            && connection.is_reusable(cx)
+            && connection.is_reusable()
         {
             self.pool.put(connection);
         }
@@ -266,7 +263,7 @@ impl Error for BodyError {
 fn unexpected_encoding(headers: &HeaderMap) -> Option<String> {
     let content = headers.get_all(CONTENT_ENCODING).iter();
     let content = content.map(|value| (value, "identity"));
-    // hyper undoes the chunks and leaves the rest.
+    // The chunks are undone, the rest is not.
     let transfer = headers.get_all(TRANSFER_ENCODING).iter();
     let transfer = transfer.map(|value| (value, "chunked"));
     for (value, expected) in content.chain(transfer) {

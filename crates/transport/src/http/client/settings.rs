@@ -36,7 +36,7 @@ pub struct ClientSettings {
     /// How many connections are kept without a request, to all places together. There are as
     /// many in use as there are requests under way.
     pub max_idle: usize,
-    /// How large the head of an answer may be in bytes; less than 8 KiB counts as that.
+    /// How large the head of an answer may be in bytes.
     pub max_header_bytes: usize,
 }
 
