@@ -16,7 +16,9 @@ use serde::Serialize;
 use switchboard_protocol::framing::LineDecoder;
 use switchboard_protocol::jsonrpc::{Limits, Message, RequestId, Response};
 use switchboard_protocol::machine::Lane;
-use switchboard_protocol::machine::client::{self, CallKey, CallRequest};
+use switchboard_protocol::machine::client::{
+    self, CallKey, CallRequest, ClientConfig, ClientMachine, Mode,
+};
 use switchboard_protocol::machine::server::{self, Answer, ServerConfig, ServerMachine};
 use switchboard_protocol::types::{Implementation, ServerCapabilities, ToolsCapability};
 use switchboard_protocol::{Method, Payload};
@@ -25,16 +27,16 @@ fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
     let case = arguments.next().unwrap_or_default();
     let count = arguments.next().and_then(|text| text.parse().ok());
-    let (Some(count), true) = (
-        count,
-        ["handshake", "stateless", "pass_through"].contains(&&*case),
-    ) else {
+    let Some(count) = count else {
         return ExitCode::from(2);
     };
     match case.as_str() {
         "handshake" => serve(HANDSHAKE_CALL, count),
         "stateless" => serve(STATELESS_CALL, count),
-        _ => pass_through(count),
+        "client_handshake" => call(Mode::Legacy, INITIALIZE_RESULT, HANDSHAKE_RESULT, count),
+        "client_stateless" => call(Mode::Auto, DISCOVERED, STATELESS_RESULT, count),
+        "pass_through" => pass_through(count),
+        _ => return ExitCode::from(2),
     }
     ExitCode::SUCCESS
 }
@@ -88,6 +90,94 @@ fn serve(call: &str, count: usize) {
     }
 }
 
+/// Calls of a tool, each written, answered by a line and finished: everything but the wires.
+///
+/// As many calls are in flight as a busy client has, and after each turn the machine is asked
+/// for its deadline, as a driver does.
+fn call(mode: Mode, opened: &str, result: &str, count: usize) {
+    let mut config = ClientConfig::new(Implementation::new("core_cost", "1"));
+    config.mode = mode;
+    let mut machine = ClientMachine::new(config);
+    let limits = Limits::default();
+    let mut lines = LineDecoder::with_limit(limits.bytes);
+    let mut outputs = Vec::new();
+    let mut written = Vec::with_capacity(64 * 1024);
+    let now = Instant::now();
+    let params = call_params();
+    let mut receive = |machine: &mut ClientMachine, text: &[u8], outputs: &mut Vec<_>| {
+        lines.push(text);
+        while let Some(line) = lines.next_line() {
+            let frame = line.read(&limits);
+            let lane = Lane::SHARED;
+            machine.handle(now, client::Input::Received { lane, frame }, outputs);
+            black_box(&outputs);
+            outputs.clear();
+            black_box(machine.deadline());
+        }
+    };
+    machine.handle(now, client::Input::Opened, &mut outputs);
+    outputs.clear();
+    receive(&mut machine, format!("{opened}\n").as_bytes(), &mut outputs);
+    // The ids that the machine will give: the opening has had the first.
+    let mut next = 2;
+    let mut answers = Vec::with_capacity(64 * 1024);
+    for _ in 0..count.div_ceil(CALLS_PER_READ) {
+        answers.clear();
+        for key in next..next + CALLS_PER_READ as u64 {
+            let request = CallRequest::new(CallKey(key), Method::ToolsCall, Some(params.clone()));
+            machine.handle(now, client::Input::Call(request), &mut outputs);
+            for output in &outputs {
+                if let client::Output::Send { message, .. } = output {
+                    message.write(&mut written);
+                    written.push(b'\n');
+                }
+            }
+            outputs.clear();
+            black_box(machine.deadline());
+            answers.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
+            push_number(&mut answers, key);
+            answers.extend_from_slice(result.as_bytes());
+        }
+        next += CALLS_PER_READ as u64;
+        black_box(&written);
+        written.clear();
+        receive(&mut machine, &answers, &mut outputs);
+    }
+    assert_eq!(machine.open_calls(), 0, "every call has its answer");
+}
+
+/// Appends a number. It is part of the harness, so it is kept cheap.
+fn push_number(out: &mut Vec<u8>, number: u64) {
+    let mut digits = [b'0'; 20];
+    let mut rest = number;
+    let mut at = digits.len();
+    while rest > 0 {
+        at -= 1;
+        digits[at] += (rest % 10) as u8;
+        rest /= 10;
+    }
+    out.extend_from_slice(&digits[at..]);
+}
+
+fn call_params() -> Payload {
+    #[derive(Serialize)]
+    struct Params {
+        name: &'static str,
+        arguments: Arguments,
+    }
+    #[derive(Serialize)]
+    struct Arguments {
+        text: &'static str,
+    }
+    Payload::encode(&Params {
+        name: "echo",
+        arguments: Arguments {
+            text: "12345678901234567890123456789012",
+        },
+    })
+    .unwrap_or_else(|_| Payload::empty())
+}
+
 fn result() -> Payload {
     #[derive(Serialize)]
     #[serde(rename_all = "camelCase")]
@@ -112,10 +202,7 @@ fn result() -> Payload {
 
 /// One answer of the given size, from one peer to another, under another id.
 fn pass_through(size: usize) {
-    let mut machine = client::ClientMachine::new(client::ClientConfig::new(Implementation::new(
-        "core_cost",
-        "1",
-    )));
+    let mut machine = ClientMachine::new(ClientConfig::new(Implementation::new("core_cost", "1")));
     let limits = Limits::default();
     let now = Instant::now();
     let mut lines = LineDecoder::with_limit(limits.bytes);
@@ -163,4 +250,13 @@ const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialize
 const HANDSHAKE_CALL: &str = r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"echo","arguments":{"text":"12345678901234567890123456789012"}}}"#;
 const STATELESS_CALL: &str = r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"echo","arguments":{"text":"12345678901234567890123456789012"},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"}}}}"#;
 const DISCOVERED: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}}"#;
+const INITIALIZE_RESULT: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}"#;
+const HANDSHAKE_RESULT: &str = concat!(
+    r#","result":{"content":[{"type":"text","text":"12345678901234567890123456789012"}]}}"#,
+    "\n"
+);
+const STATELESS_RESULT: &str = concat!(
+    r#","result":{"resultType":"complete","content":[{"type":"text","text":"12345678901234567890123456789012"}],"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"s","version":"1"}}}}"#,
+    "\n"
+);
 const RESULT_HEAD: &str = r#"{"jsonrpc":"2.0","id":2,"result":{"resultType":"complete","content":[{"type":"text","text":""#;

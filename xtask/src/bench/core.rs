@@ -50,6 +50,15 @@ fn measure(workspace: &Workspace) -> Result<(), String> {
         }
     }
     table.push(String::new());
+    table.push("one small tools/call of a client: send, read its answer, finish".to_owned());
+    for case in ["client_handshake", "client_stateless"] {
+        let instructions = per_message(|count| instructions(&ours, case, count, &scratch))?;
+        let allocations = per_message(|count| allocations(&ours, case, count, &scratch))?;
+        table.push(format!(
+            "{case:<25} {instructions:>14.0} {allocations:>12.1}"
+        ));
+    }
+    table.push(String::new());
     table.push("a result passed on: instructions per byte, by function".to_owned());
     for (function, cost) in pass_through(&ours, &scratch)? {
         table.push(format!("{cost:>8.3}  {function}"));
