@@ -51,7 +51,7 @@ impl<T> Pending<T> {
 
     /// Finds the request that an answer belongs to and lets go of it.
     pub(crate) fn take(&mut self, id: &RequestId) -> Option<Entry<T>> {
-        self.remove(self.number(id)?)
+        self.remove(as_number(id)?)
     }
 
     /// Lets go of a request that its owner no longer wants.
@@ -102,15 +102,13 @@ impl<T> Pending<T> {
         if self.earliest.is_none_or(|earliest| now < earliest) {
             return Vec::new();
         }
-        let mut gone: Vec<(i64, T, Expired)> = Vec::new();
-        for id in self.ids() {
-            let expired = self.get(id).and_then(|entry| entry.allowance.expired(now));
-            if let Some(expired) = expired
-                && let Some(entry) = self.remove(id)
-            {
-                gone.push((id, entry.owner, expired));
-            }
-        }
+        let is_over = |entry: &Entry<T>| entry.allowance.expired(now).is_some();
+        let mut gone: Vec<(i64, T, Expired)> = self
+            .entries
+            .extract_if(|_, entry| is_over(entry))
+            .filter_map(|(id, entry)| Some((id, entry.owner, entry.allowance.expired(now)?)))
+            .collect();
+        gone.sort_unstable_by_key(|(id, _, _)| *id);
         let left = self.entries.values();
         self.earliest = left.filter_map(|entry| entry.allowance.deadline()).min();
         gone

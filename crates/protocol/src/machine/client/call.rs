@@ -10,14 +10,15 @@ use std::time::{Duration, Instant};
 use crate::jsonrpc::{ErrorObject, MethodName, Request, RequestId};
 use crate::machine::allowance::{Allowance, Expired, Timeouts};
 use crate::machine::client::input::{Agreed, Ignored, LaneEnd, Output, Violation};
-use crate::machine::client::{ClientMachine, ClientState, Owner};
+use crate::machine::client::{ClientMachine, ClientState, Owner, legacy, modern};
 use crate::machine::declared;
 use crate::machine::pending::cancellation;
 use crate::machine::rounds::Gathered;
 use crate::machine::{Lane, Wire};
 use crate::method::Method;
-use crate::payload::Payload;
+use crate::payload::{self, Payload};
 use crate::revision::{Era, Revision};
+use crate::scan::names;
 use crate::types::TASKS_EXTENSION;
 
 /// What our user knows a call by. He picks it; it must not be in use.
@@ -175,21 +176,43 @@ pub(super) struct Call {
     pub(super) stage: Stage,
 }
 
+impl Call {
+    /// The request of this call's next round, under this id.
+    fn send(
+        &mut self,
+        id: i64,
+        era: Era,
+        has_meta: bool,
+        retry: Option<&Gathered>,
+        (legacy, modern): (&mut legacy::Context, &mut modern::Context),
+    ) -> Output {
+        self.stage = Stage::Sent(id);
+        self.last_progress = None;
+        // The id serves as the progress token: it is unique among requests in flight.
+        let token = self.progress.then_some(id);
+        let params = self.params.as_ref();
+        let params = match era {
+            Era::Handshake => legacy.params(params, has_meta, token),
+            Era::Stateless => Some(modern.params(params, has_meta, token, retry)),
+        };
+        Output::send(
+            Lane(id.cast_unsigned()),
+            Request::new(RequestId::from(id), self.method.clone(), params),
+        )
+    }
+}
+
 /// What a call waits for.
 #[derive(Debug)]
 pub(super) enum Stage {
     /// The server, under this id.
     Sent(i64),
     /// A session to be sent in.
-    Waiting(Allowance),
+    Waiting(Box<Allowance>),
     /// The host, which was asked this.
-    Asking(Asking),
+    Asking(Box<Asking>),
     /// The time to ask the server again.
-    Backoff {
-        until: Instant,
-        allowance: Allowance,
-        retry: Gathered,
-    },
+    Backoff(Box<Backoff>),
 }
 
 /// What the server wants before it goes on.
@@ -200,10 +223,52 @@ pub(super) struct Asking {
     pub(super) allowance: Allowance,
 }
 
+/// When and with what the server is asked again.
+#[derive(Debug)]
+pub(super) struct Backoff {
+    until: Instant,
+    retry: Gathered,
+    allowance: Allowance,
+}
+
+impl Backoff {
+    fn due(&self) -> Instant {
+        let end = self.allowance.deadline();
+        end.map_or(self.until, |end| end.min(self.until))
+    }
+}
+
+/// Which of the parameters that matter here a call has, found in one walk.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Members {
+    meta: bool,
+    task: bool,
+}
+
+impl Members {
+    pub(super) fn of(params: Option<&Payload>, era: Era) -> Self {
+        let mut found = Self::default();
+        match (params, era) {
+            (None, _) => {}
+            // The server decides about tasks, and ignores what is said here.
+            (Some(params), Era::Stateless) => found.meta = params.meta().is_some(),
+            (Some(params), Era::Handshake) => {
+                for (name, _) in payload::Members::of(params.text()) {
+                    found.meta |= names(name, "_meta");
+                    found.task |= names(name, "task");
+                }
+            }
+        }
+        found
+    }
+}
+
 impl ClientMachine {
     pub(super) fn start_call(&mut self, now: Instant, call: CallRequest, out: &mut Vec<Output>) {
         let key = call.key;
-        if let Err(error) = self.check_call(key, &call.method, call.params.as_ref()) {
+        let era = self.era().unwrap_or(Era::Handshake);
+        let members = Members::of(call.params.as_ref(), era);
+        if let Err(error) = self.check_call(key, &call.method, members) {
             out.push(Output::Finished {
                 key,
                 outcome: Err(error),
@@ -211,22 +276,24 @@ impl ClientMachine {
             return;
         }
         let timeouts = call.timeouts.unwrap_or(self.config.call_timeouts);
-        self.calls.insert(
-            key,
-            Call {
-                method: call.method,
-                params: call.params,
-                progress: call.progress,
-                last_progress: None,
-                rounds: 0,
-                lost_session: false,
-                stage: Stage::Sent(0),
-            },
-        );
         let allowance = Allowance::new(now, timeouts);
-        if self.session.stands() {
-            self.send_round(key, allowance, None, out);
-        } else {
+        let stands = self.session.stands();
+        let mut call = Call {
+            method: call.method,
+            params: call.params,
+            progress: call.progress,
+            last_progress: None,
+            rounds: 0,
+            lost_session: false,
+            stage: Stage::Sent(0),
+        };
+        if stands {
+            let id = self.pending.insert(allowance, Owner::Call(key));
+            let contexts = (&mut self.legacy, &mut self.modern);
+            out.push(call.send(id, era, members.meta, None, contexts));
+        }
+        self.calls.insert(key, call);
+        if !stands {
             self.wait_for_session(now, key, allowance, out);
         }
     }
@@ -236,7 +303,7 @@ impl ClientMachine {
         &self,
         key: CallKey,
         method: &MethodName,
-        params: Option<&Payload>,
+        members: Members,
     ) -> Result<(), CallError> {
         let ClientState::Ready(agreed) = &self.state else {
             return Err(self.not_ready());
@@ -247,7 +314,7 @@ impl ClientMachine {
         if self.calls.len() >= self.config.max_calls {
             return Err(CallError::TooManyCalls(self.config.max_calls));
         }
-        check_method(agreed, method, params)
+        check_method(agreed, method, members)
     }
 
     pub(super) fn is_in_use(&self, key: CallKey) -> bool {
@@ -266,20 +333,13 @@ impl ClientMachine {
             return;
         };
         let id = self.pending.insert(allowance, Owner::Call(key));
-        call.stage = Stage::Sent(id);
-        call.last_progress = None;
-        // The id serves as the progress token: it is unique among requests in flight.
-        let token = call.progress.then_some(id);
-        let params = match &self.state {
-            ClientState::Ready(agreed) if agreed.revision.era() == Era::Stateless => {
-                Some(self.modern.params(call.params.as_ref(), token, retry))
-            }
-            _ => super::legacy::params(call.params.as_ref(), token),
+        let era = match &self.state {
+            ClientState::Ready(agreed) => agreed.revision.era(),
+            _ => Era::Handshake,
         };
-        out.push(Output::send(
-            Lane(id.cast_unsigned()),
-            Request::new(RequestId::from(id), call.method.clone(), params),
-        ));
+        let has_meta = call.params.as_ref().is_some_and(|p| p.meta().is_some());
+        let contexts = (&mut self.legacy, &mut self.modern);
+        out.push(call.send(id, era, has_meta, retry, contexts));
     }
 
     pub(super) fn call_answered(
@@ -294,18 +354,15 @@ impl ClientMachine {
             Ok(result) => result,
             Err(error) => return self.finish(key, Err(CallError::Refused(error)), out),
         };
-        let Some(call) = self.calls.get(&key) else {
-            return;
-        };
-        let method = call.method.known();
-        if self.era() != Some(Era::Stateless) {
-            if method == Some(Method::LoggingSetLevel) {
-                self.keep_log_level(key);
-            }
+        let kind = result.result_type();
+        if self.era() != Some(Era::Stateless) || kind.as_deref() == Some("complete") {
+            drop(kind);
             return self.finish(key, Ok(result), out);
         }
-        let outcome = match result.result_type().as_deref() {
-            Some("complete") => Ok(result),
+        let Some(method) = self.calls.get(&key).map(|call| call.method.known()) else {
+            return;
+        };
+        let outcome = match kind.as_deref() {
             // Servers before this field left it out.
             None => match result.member("resultType") {
                 None => Ok(result),
@@ -368,23 +425,22 @@ impl ClientMachine {
         if wanted.questions.is_empty() {
             // Only state: the server wants to be asked again. At once, then ever more slowly.
             allowance.restart_idle(now);
-            let until = now + backoff(rounds);
-            if let Some(call) = self.calls.get_mut(&key) {
-                call.stage = Stage::Backoff {
-                    until,
-                    allowance,
-                    retry,
-                };
-            }
+            let backoff = Backoff {
+                until: now + pause(rounds),
+                retry,
+                allowance,
+            };
+            self.retries.push(key, Some(backoff.due()));
+            call.stage = Stage::Backoff(Box::new(backoff));
             return self.send_retries(now, out);
         }
         allowance.stop(now);
         if let Some(call) = self.calls.get_mut(&key) {
-            call.stage = Stage::Asking(Asking {
+            call.stage = Stage::Asking(Box::new(Asking {
                 open: wanted.questions.len(),
                 retry,
                 allowance,
-            });
+            }));
         }
         self.ask_from_result(now, key, wanted.questions, out);
     }
@@ -423,30 +479,26 @@ impl ClientMachine {
 
     /// Sends the calls whose time to be sent again has come, unless they have none left.
     pub(super) fn send_retries(&mut self, now: Instant, out: &mut Vec<Output>) {
-        let mut due: Vec<CallKey> = self
-            .calls
-            .iter()
-            .filter(|(_, call)| match &call.stage {
-                Stage::Backoff {
-                    until, allowance, ..
-                } => *until <= now || allowance.expired(now).is_some(),
-                _ => false,
-            })
-            .map(|(key, _)| *key)
-            .collect();
+        let calls = &self.calls;
+        let mut due = self
+            .retries
+            .take_due(now, |key| match &calls.get(&key)?.stage {
+                Stage::Backoff(backoff) => Some(backoff.due()),
+                _ => None,
+            });
         due.sort_unstable();
         for key in due {
             let Some(call) = self.calls.get_mut(&key) else {
                 continue;
             };
             let stage = std::mem::replace(&mut call.stage, Stage::Sent(0));
-            let Stage::Backoff {
-                allowance, retry, ..
-            } = stage
-            else {
+            let Stage::Backoff(backoff) = stage else {
                 call.stage = stage;
                 continue;
             };
+            let Backoff {
+                allowance, retry, ..
+            } = *backoff;
             match allowance.expired(now) {
                 Some(expired) => self.finish(key, Err(CallError::TimedOut(expired)), out),
                 None => self.send_round(key, allowance, Some(&retry), out),
@@ -459,18 +511,6 @@ impl ClientMachine {
         self.calls
             .get(&key)
             .is_some_and(|call| call.method == Method::SubscriptionsListen)
-    }
-
-    pub(super) fn next_retry(&self) -> Option<Instant> {
-        self.calls
-            .values()
-            .filter_map(|call| match &call.stage {
-                Stage::Backoff {
-                    until, allowance, ..
-                } => Some(allowance.deadline().map_or(*until, |d| d.min(*until))),
-                _ => None,
-            })
-            .min()
     }
 
     /// Gives a call its one outcome.
@@ -490,7 +530,12 @@ impl ClientMachine {
                 }
             }
             Stage::Waiting(_) => self.session.forget_waiting(key),
-            Stage::Sent(_) | Stage::Backoff { .. } => {}
+            Stage::Backoff(_) => self.retries.forget(key),
+            Stage::Sent(_) => {}
+        }
+        if call.method == Method::LoggingSetLevel && outcome.is_ok() {
+            // The next session is told the same.
+            self.session.log_level = call.params;
         }
         out.push(Output::Finished { key, outcome });
     }
@@ -581,7 +626,7 @@ impl ClientMachine {
 pub(super) fn check_method(
     agreed: &Agreed,
     method: &MethodName,
-    params: Option<&Payload>,
+    members: Members,
 ) -> Result<(), CallError> {
     let Some(method) = method.known() else {
         // What the table does not have is between our user and the server.
@@ -599,17 +644,14 @@ pub(super) fn check_method(
     if !is_tried && !declared::by_server(&agreed.capabilities, method, revision) {
         return Err(CallError::NotDeclared(method));
     }
-    // In the stateless era the server decides, and ignores what is said here.
-    let wants_task = revision.era() == Era::Handshake
-        && params.is_some_and(|params| params.member("task").is_some());
-    if wants_task && !declared::as_task_by_server(&agreed.capabilities, method) {
+    if members.task && !declared::as_task_by_server(&agreed.capabilities, method) {
         return Err(CallError::NoTasks(method));
     }
     Ok(())
 }
 
 /// How long to wait before a server that gave only state is asked again.
-fn backoff(rounds: u32) -> Duration {
+fn pause(rounds: u32) -> Duration {
     match rounds {
         0 | 1 => Duration::ZERO,
         // 100 ms, doubling, at most 5 s: patient with a server that polls something slow.

@@ -7,23 +7,46 @@ use serde_json::json;
 use crate::envelope::{MemberText, with_members};
 use crate::jsonrpc::{ErrorObject, Request};
 use crate::machine::client::input::ClientConfig;
+use crate::machine::client::meta_text::MetaText;
 use crate::machine::declared::{self, Undeclared};
 use crate::payload::Payload;
 use crate::revision::{Revision, StepDown};
 use crate::types::InitializeRequestParams;
 use crate::types::meta_key as key;
 
-/// The parameters of a request, with its progress token.
-pub(super) fn params(params: Option<&Payload>, token: Option<i64>) -> Option<Payload> {
-    let Some(token) = token else {
-        return params.cloned();
-    };
-    let mut meta = MemberText::default();
-    meta.push(
-        key::PROGRESS_TOKEN,
-        itoa::Buffer::new().format(token).as_bytes(),
-    );
-    Some(with_members(params, &MemberText::default(), &meta))
+/// What a request of this era adds to its parameters: a token at most.
+#[derive(Debug)]
+pub(super) struct Context {
+    text: MetaText,
+}
+
+impl Context {
+    pub(super) fn new() -> Self {
+        Self {
+            text: MetaText::new(&MemberText::default()),
+        }
+    }
+
+    /// The parameters of a request, with its progress token.
+    pub(super) fn params(
+        &mut self,
+        params: Option<&Payload>,
+        has_meta: bool,
+        token: Option<i64>,
+    ) -> Option<Payload> {
+        let Some(token) = token else {
+            return params.cloned();
+        };
+        if !has_meta {
+            return Some(self.text.put_before(params, Some(token)));
+        }
+        let mut meta = MemberText::default();
+        meta.push(
+            key::PROGRESS_TOKEN,
+            itoa::Buffer::new().format(token).as_bytes(),
+        );
+        Some(with_members(params, &MemberText::default(), &meta))
+    }
 }
 
 /// The parameters of `initialize`, in the form of the revision that it offers.

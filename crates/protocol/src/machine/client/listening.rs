@@ -11,7 +11,7 @@ use crate::envelope::Envelope;
 use crate::jsonrpc::{Notification, Request, RequestId};
 use crate::machine::Lane;
 use crate::machine::allowance::Allowance;
-use crate::machine::client::call::{CallError, CallKey, CallRequest};
+use crate::machine::client::call::{CallError, CallKey, CallRequest, Members};
 use crate::machine::client::input::{Ignored, Output};
 use crate::machine::client::{ClientMachine, ClientState, Owner};
 use crate::method::Method;
@@ -63,7 +63,7 @@ impl ClientMachine {
         out: &mut Vec<Output>,
     ) {
         // Any method that always exists: the key and the number of calls are what is checked.
-        if let Err(error) = self.check_call(key, &Method::Ping.into(), None) {
+        if let Err(error) = self.check_call(key, &Method::Ping.into(), Members::default()) {
             out.push(Output::Finished {
                 key,
                 outcome: Err(error),

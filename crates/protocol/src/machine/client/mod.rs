@@ -3,7 +3,8 @@
 //! `opening` finds the era, `call` follows each call to its one outcome,
 //! `question` brings what the server asks to the host, in either era,
 //! `listening` keeps subscriptions, `reopening` heals a session that the server has lost.
-//! What differs by era is in `legacy` and `modern`.
+//! What differs by era is in `legacy` and `modern`; `meta_text` writes what requests carry,
+//! `parked` holds calls that are not on the wire.
 //!
 //! Specification: basic/lifecycle, basic/versioning, basic/patterns.
 
@@ -11,8 +12,10 @@ mod call;
 mod input;
 mod legacy;
 mod listening;
+mod meta_text;
 mod modern;
 mod opening;
+mod parked;
 mod question;
 mod reopening;
 
@@ -35,6 +38,7 @@ pub use question::{Question, QuestionKey};
 use call::Call;
 use listening::Listener;
 use opening::Opening;
+use parked::Parked;
 use question::Questions;
 use reopening::Session;
 
@@ -67,11 +71,14 @@ pub struct ClientMachine {
     opening: Opening,
     pending: Pending<Owner>,
     calls: Table<CallKey, Call>,
+    /// The calls that are to be sent again when their time has come.
+    retries: Parked,
     listeners: Table<CallKey, Listener>,
     questions: Questions,
     session: Session,
-    /// What each request of the stateless era carries.
+    /// What each request of the stateless era carries, and of the handshake era.
     modern: modern::Context,
+    legacy: legacy::Context,
 }
 
 /// Whose request is pending.
@@ -96,10 +103,12 @@ impl ClientMachine {
     pub fn new(config: ClientConfig) -> Self {
         Self {
             modern: modern::Context::new(&config),
+            legacy: legacy::Context::new(),
             state: ClientState::Created,
             opening: Opening::default(),
             pending: Pending::new(),
             calls: Table::default(),
+            retries: Parked::default(),
             listeners: Table::default(),
             questions: Questions::default(),
             session: Session::default(),
@@ -133,8 +142,8 @@ impl ClientMachine {
             self.pending.deadline(),
             self.opening.deadline(),
             self.questions.deadline(),
-            self.next_retry(),
-            self.waiting_deadline(),
+            self.retries.deadline(),
+            self.session.deadline(),
         ]
         .into_iter()
         .flatten()
@@ -361,7 +370,7 @@ impl ClientMachine {
                 Err(CallError::KeyInUse)
             } else {
                 // Each request says it for itself from now on.
-                self.modern.log_level = Some(level);
+                self.modern.set_log_level(level);
                 Ok(Payload::empty())
             };
             out.push(Output::Finished { key, outcome });
@@ -475,6 +484,7 @@ impl ClientMachine {
         self.opening = Opening::default();
         self.withdraw_questions(out);
         self.session = Session::default();
+        self.retries = Parked::default();
         let over = self.not_ready();
         let lost = match &over {
             CallError::Over(reason) => CallError::Lost(reason.clone()),

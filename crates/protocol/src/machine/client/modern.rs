@@ -4,6 +4,7 @@
 
 use crate::envelope::{MemberText, with_members};
 use crate::machine::client::input::{ClientConfig, Violation};
+use crate::machine::client::meta_text::MetaText;
 use crate::machine::declared;
 use crate::machine::rounds::{Gathered, Unreadable, Wanted};
 use crate::payload::Payload;
@@ -14,10 +15,10 @@ use crate::types::meta_key as key;
 /// What every request carries, written once.
 #[derive(Debug)]
 pub(super) struct Context {
-    revision: Revision,
-    capabilities: Vec<u8>,
-    info: Option<Vec<u8>>,
-    pub(super) log_level: Option<LoggingLevel>,
+    members: MemberText,
+    /// The same, with the level of log messages once one is wanted.
+    with_level: MemberText,
+    text: MetaText,
 }
 
 impl Context {
@@ -26,33 +27,38 @@ impl Context {
             super::Mode::Pinned(revision) => revision,
             super::Mode::Auto | super::Mode::Legacy => Revision::LATEST,
         };
-        Self {
-            revision,
-            capabilities: serde_json::to_vec(&config.capabilities).unwrap_or_else(|_| b"{}".into()),
-            info: config
-                .sends_info
-                .then(|| serde_json::to_vec(&config.info).ok())
-                .flatten(),
-            log_level: None,
+        let mut members = MemberText::default();
+        members.push_value(key::PROTOCOL_VERSION, revision.as_str());
+        members.push_value(key::CLIENT_CAPABILITIES, &config.capabilities);
+        if config.sends_info {
+            members.push_value(key::CLIENT_INFO, &config.info);
         }
+        Self {
+            text: MetaText::new(&members),
+            with_level: members.clone(),
+            members,
+        }
+    }
+
+    /// From now on each request wants log messages from this level on.
+    pub(super) fn set_log_level(&mut self, level: LoggingLevel) {
+        self.with_level = self.members.clone();
+        self.with_level.push_value(key::LOG_LEVEL, &level);
+        self.text = MetaText::new(&self.with_level);
     }
 
     /// The parameters of a request, with its context and what this round adds.
     pub(super) fn params(
-        &self,
+        &mut self,
         params: Option<&Payload>,
+        has_meta: bool,
         token: Option<i64>,
         retry: Option<&Gathered>,
     ) -> Payload {
-        let mut meta = MemberText::default();
-        meta.push_value(key::PROTOCOL_VERSION, self.revision.as_str());
-        meta.push(key::CLIENT_CAPABILITIES, &self.capabilities);
-        if let Some(info) = &self.info {
-            meta.push(key::CLIENT_INFO, info);
+        if !has_meta && retry.is_none() {
+            return self.text.put_before(params, token);
         }
-        if let Some(level) = self.log_level {
-            meta.push_value(key::LOG_LEVEL, &level);
-        }
+        let mut meta = self.with_level.clone();
         if let Some(token) = token {
             meta.push(
                 key::PROGRESS_TOKEN,

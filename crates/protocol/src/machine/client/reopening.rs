@@ -19,14 +19,14 @@
 //!
 //! Specification: 2025-11-25 basic/transports (session management).
 
-use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use crate::jsonrpc::{Request, RequestId};
 use crate::machine::allowance::Allowance;
-use crate::machine::client::call::{CallError, CallKey, Stage, check_method};
+use crate::machine::client::call::{Call, CallError, CallKey, Members, Stage, check_method};
 use crate::machine::client::input::{Agreed, Output};
 use crate::machine::client::opening::Opening;
+use crate::machine::client::parked::Parked;
 use crate::machine::client::{ClientMachine, ClientState, Owner};
 use crate::machine::{Lane, Wire};
 use crate::method::Method;
@@ -42,9 +42,9 @@ pub(super) struct Session {
     /// When the last reopening started.
     reopened: Option<Instant>,
     /// The calls that wait for it, in order.
-    waiting: VecDeque<CallKey>,
-    /// What `logging/setLevel` was last granted.
-    log_level: Option<Payload>,
+    waiting: Parked,
+    /// What `logging/setLevel` was last granted, as our user said it.
+    pub(super) log_level: Option<Payload>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -81,8 +81,13 @@ impl Session {
         }
     }
 
+    /// When the first of the calls that wait may have no time left.
+    pub(super) const fn deadline(&self) -> Option<Instant> {
+        self.waiting.deadline()
+    }
+
     pub(super) fn forget_waiting(&mut self, key: CallKey) {
-        self.waiting.retain(|waiting| *waiting != key);
+        self.waiting.forget(key);
     }
 
     /// Is it too soon after the last reopening to start one that no call waits for?
@@ -152,8 +157,8 @@ impl ClientMachine {
         out: &mut Vec<Output>,
     ) {
         if let Some(call) = self.calls.get_mut(&key) {
-            call.stage = Stage::Waiting(allowance);
-            self.session.waiting.push_back(key);
+            call.stage = Stage::Waiting(Box::new(allowance));
+            self.session.waiting.push(key, allowance.deadline());
         }
         self.reopen_if_lost(now, out);
     }
@@ -183,33 +188,18 @@ impl ClientMachine {
         self.send_waiting(now, out);
     }
 
-    /// A level was granted: the next session is told the same, without the token of this call.
-    pub(super) fn keep_log_level(&mut self, key: CallKey) {
-        let params = self.calls.get(&key).and_then(|call| call.params.as_ref());
-        self.session.log_level = params.cloned();
-    }
-
-    /// When the first of the calls that wait has no time left.
-    pub(super) fn waiting_deadline(&self) -> Option<Instant> {
-        let waiting = self.session.waiting.iter();
-        waiting
-            .filter_map(|key| match &self.calls.get(key)?.stage {
-                Stage::Waiting(allowance) => allowance.deadline(),
-                _ => None,
-            })
-            .min()
-    }
-
     /// Ends the calls whose time has run out while they waited.
     pub(super) fn expire_waiting(&mut self, now: Instant, out: &mut Vec<Output>) {
-        let mut gone = Vec::new();
-        for key in &self.session.waiting {
-            if let Some(Stage::Waiting(allowance)) = self.calls.get(key).map(|call| &call.stage)
-                && let Some(expired) = allowance.expired(now)
-            {
-                gone.push((*key, expired));
-            }
-        }
+        let calls = &self.calls;
+        let allowance = |key| match &calls.get(&key)?.stage {
+            Stage::Waiting(allowance) => Some(allowance),
+            _ => None,
+        };
+        let gone: Vec<_> = (self.session.waiting)
+            .take_due(now, |key| allowance(key)?.deadline())
+            .into_iter()
+            .filter_map(|key| Some((key, allowance(key)?.expired(now)?)))
+            .collect();
         for (key, expired) in gone {
             self.finish(key, Err(CallError::TimedOut(expired)), out);
         }
@@ -265,16 +255,23 @@ impl ClientMachine {
     }
 
     fn send_waiting(&mut self, now: Instant, out: &mut Vec<Output>) {
-        for key in std::mem::take(&mut self.session.waiting) {
-            let (Some(call), ClientState::Ready(agreed)) = (self.calls.get(&key), &self.state)
+        for key in self.session.waiting.drain() {
+            let (
+                Some(Call {
+                    method,
+                    params,
+                    stage: Stage::Waiting(allowance),
+                    ..
+                }),
+                ClientState::Ready(agreed),
+            ) = (self.calls.get(&key), &self.state)
             else {
                 continue;
             };
-            let Stage::Waiting(allowance) = call.stage else {
-                continue;
-            };
+            let allowance = **allowance;
             // The new session may offer less than the old one.
-            let checked = check_method(agreed, &call.method, call.params.as_ref());
+            let members = Members::of(params.as_ref(), Era::Handshake);
+            let checked = check_method(agreed, method, members);
             match (checked, allowance.expired(now)) {
                 (Err(error), _) => self.finish(key, Err(error), out),
                 (_, Some(expired)) => self.finish(key, Err(CallError::TimedOut(expired)), out),
