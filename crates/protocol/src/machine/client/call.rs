@@ -10,15 +10,15 @@ use std::time::{Duration, Instant};
 use crate::jsonrpc::{ErrorObject, MethodName, Request, RequestId};
 use crate::machine::allowance::{Allowance, Expired, Timeouts};
 use crate::machine::client::input::{Agreed, Ignored, LaneEnd, Output, Violation};
+use crate::machine::client::members::Members;
 use crate::machine::client::{ClientMachine, ClientState, Owner, legacy, modern};
 use crate::machine::declared;
 use crate::machine::pending::cancellation;
 use crate::machine::rounds::Gathered;
 use crate::machine::{Lane, Wire};
 use crate::method::Method;
-use crate::payload::{self, Payload};
+use crate::payload::Payload;
 use crate::revision::{Era, Revision};
-use crate::scan::names;
 use crate::types::TASKS_EXTENSION;
 
 /// What our user knows a call by. He picks it; it must not be in use.
@@ -238,36 +238,11 @@ impl Backoff {
     }
 }
 
-/// Which of the parameters that matter here a call has, found in one walk.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Members {
-    meta: bool,
-    task: bool,
-}
-
-impl Members {
-    pub(super) fn of(params: Option<&Payload>, era: Era) -> Self {
-        let mut found = Self::default();
-        match (params, era) {
-            (None, _) => {}
-            // The server decides about tasks, and ignores what is said here.
-            (Some(params), Era::Stateless) => found.meta = params.meta().is_some(),
-            (Some(params), Era::Handshake) => {
-                for (name, _) in payload::Members::of(params.text()) {
-                    found.meta |= names(name, "_meta");
-                    found.task |= names(name, "task");
-                }
-            }
-        }
-        found
-    }
-}
-
 impl ClientMachine {
     pub(super) fn start_call(&mut self, now: Instant, call: CallRequest, out: &mut Vec<Output>) {
         let key = call.key;
         let era = self.era().unwrap_or(Era::Handshake);
-        let members = Members::of(call.params.as_ref(), era);
+        let members = self.finder.find(call.params.as_ref());
         if let Err(error) = self.check_call(key, &call.method, members) {
             out.push(Output::Finished {
                 key,
@@ -337,7 +312,7 @@ impl ClientMachine {
             ClientState::Ready(agreed) => agreed.revision.era(),
             _ => Era::Handshake,
         };
-        let has_meta = call.params.as_ref().is_some_and(|p| p.meta().is_some());
+        let has_meta = self.finder.find(call.params.as_ref()).meta;
         let contexts = (&mut self.legacy, &mut self.modern);
         out.push(call.send(id, era, has_meta, retry, contexts));
     }
@@ -644,7 +619,9 @@ pub(super) fn check_method(
     if !is_tried && !declared::by_server(&agreed.capabilities, method, revision) {
         return Err(CallError::NotDeclared(method));
     }
-    if members.task && !declared::as_task_by_server(&agreed.capabilities, method) {
+    // In the stateless era the server decides, and ignores what is said here.
+    let wants_task = members.task && revision.era() == Era::Handshake;
+    if wants_task && !declared::as_task_by_server(&agreed.capabilities, method) {
         return Err(CallError::NoTasks(method));
     }
     Ok(())

@@ -12,6 +12,7 @@ mod call;
 mod input;
 mod legacy;
 mod listening;
+mod members;
 mod meta_text;
 mod modern;
 mod opening;
@@ -37,6 +38,7 @@ pub use question::{Question, QuestionKey};
 
 use call::Call;
 use listening::Listener;
+use members::MemberFinder;
 use opening::Opening;
 use parked::Parked;
 use question::Questions;
@@ -79,6 +81,7 @@ pub struct ClientMachine {
     /// What each request of the stateless era carries, and of the handshake era.
     modern: modern::Context,
     legacy: legacy::Context,
+    finder: MemberFinder,
 }
 
 /// Whose request is pending.
@@ -104,6 +107,7 @@ impl ClientMachine {
         Self {
             modern: modern::Context::new(&config),
             legacy: legacy::Context::new(),
+            finder: MemberFinder::new(),
             state: ClientState::Created,
             opening: Opening::default(),
             pending: Pending::new(),

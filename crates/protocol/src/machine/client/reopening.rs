@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 
 use crate::jsonrpc::{Request, RequestId};
 use crate::machine::allowance::Allowance;
-use crate::machine::client::call::{Call, CallError, CallKey, Members, Stage, check_method};
+use crate::machine::client::call::{Call, CallError, CallKey, Stage, check_method};
 use crate::machine::client::input::{Agreed, Output};
 use crate::machine::client::opening::Opening;
 use crate::machine::client::parked::Parked;
@@ -270,7 +270,7 @@ impl ClientMachine {
             };
             let allowance = **allowance;
             // The new session may offer less than the old one.
-            let members = Members::of(params.as_ref(), Era::Handshake);
+            let members = self.finder.find(params.as_ref());
             let checked = check_method(agreed, method, members);
             match (checked, allowance.expired(now)) {
                 (Err(error), _) => self.finish(key, Err(error), out),
