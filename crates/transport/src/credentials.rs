@@ -107,7 +107,7 @@ impl fmt::Display for CredentialsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::LoginRequired { what } => write!(f, "a login is needed: {what}"),
-            Self::Unavailable { what, .. } => write!(f, "no credentials: {what}"),
+            Self::Unavailable { what, .. } => write!(f, "they could not be got: {what}"),
         }
     }
 }

@@ -270,3 +270,35 @@ fn prepare(socket: &TcpStream) {
 const NEXT_ADDRESS: Duration = Duration::from_millis(250);
 
 const MOST_ADDRESSES: usize = 8;
+
+#[cfg(test)]
+mod tests {
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn an_address_that_refuses_is_followed_by_the_next() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let live = listener.local_addr().unwrap();
+        let gone = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let dead = gone.local_addr().unwrap();
+        drop(gone);
+        let socket = connect_any(&[dead, dead, live]).await.unwrap();
+        assert_eq!(socket.peer_addr().unwrap(), live);
+        let error = connect_any(&[dead, dead]).await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused);
+        assert!(connect_any(&[]).await.is_err());
+    }
+
+    #[tokio::test]
+    async fn an_address_is_its_own_and_this_machine_has_a_name() {
+        let found = resolve("::1", 7).await.unwrap();
+        assert_eq!(found, ["[::1]:7".parse().unwrap()]);
+        let found = resolve("localhost", 7).await.unwrap();
+        assert!(
+            found.iter().all(|address| address.ip().is_loopback()),
+            "{found:?}"
+        );
+    }
+}

@@ -195,7 +195,7 @@ impl fmt::Display for SendError {
                     false => "before the request was sent",
                 })
             }
-            Self::Credentials { url, .. } => write!(f, "{url} cannot be asked without a login"),
+            Self::Credentials { url, .. } => write!(f, "there are no credentials for {url}"),
             Self::StillRefused {
                 url,
                 status,

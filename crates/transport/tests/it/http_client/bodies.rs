@@ -31,6 +31,81 @@ async fn bodies_of_every_framing_are_read() {
 }
 
 #[tokio::test]
+async fn an_answer_is_the_same_wherever_it_is_cut_and_none_where_it_ends_early() {
+    let chunked = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n\
+                   3\r\n{\"a\r\n4\r\n\":1}\r\n0\r\nx: y\r\n\r\n";
+    for response in [chunked.to_owned(), answer("{\"a\":1}")] {
+        let whole = response.clone();
+        let server = Raw::start(move |number, mut peer| {
+            let (cut, is_whole) = (number / 2, number % 2 == 0);
+            let (first, second) = whole.split_at(cut);
+            let (first, second) = (first.to_owned(), second.to_owned());
+            async move {
+                peer.request().await;
+                peer.say(&first).await;
+                if is_whole {
+                    // Lets the client read, or not: it must not matter.
+                    for _ in 0..4 {
+                        tokio::task::yield_now().await;
+                    }
+                    peer.say(&second).await;
+                }
+            }
+        });
+        let server = server.await;
+        let url = server.url("/mcp");
+        for cut in 0..response.len() {
+            let client = client(|_| {});
+            assert_eq!(call(&client, &url).await, "{\"a\":1}", "{cut}");
+            if let Ok(received) = client.send(post(&url)).await {
+                assert!(received.body.collect().await.is_err(), "{cut}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_large_request_is_answered_before_it_was_read() {
+    let server = Raw::start(|_, mut peer| async move {
+        let mut begin = [0; 16];
+        tokio::io::AsyncReadExt::read_exact(&mut peer.stream, &mut begin)
+            .await
+            .unwrap();
+        peer.say("HTTP/1.1 413 Too Large\r\ncontent-length: 2\r\n\r\nno")
+            .await;
+        peer.closed().await;
+    });
+    let mut server = server.await;
+    let mut request = post(&server.url("/mcp"));
+    *request.body_mut() = vec![b'x'; 30_000_000].into();
+    let received = client(|_| {}).send(request).await.unwrap();
+    assert_eq!(received.status, 413);
+    assert_eq!(text(received).await, "no");
+    // The rest of the request is never sent, so nothing else can follow it.
+    assert_eq!(server.next_request().await, "closed");
+}
+
+#[tokio::test]
+async fn a_large_request_arrives_as_it_is() {
+    let server = Raw::start(|_, mut peer| async move {
+        while let Some(request) = peer.request().await {
+            let (_, body) = request.split_once("\r\n\r\n").unwrap();
+            peer.say(&answer(body)).await;
+        }
+    });
+    let server = server.await;
+    let client = client(|_| {});
+    for size in [0, 32 * 1024, 32 * 1024 + 1, 1_000_003] {
+        let body: String = ('a'..='z').cycle().take(size).collect();
+        let mut request = post(&server.url("/mcp"));
+        *request.body_mut() = body.clone().into();
+        let received = client.send(request).await.unwrap();
+        assert!(text(received).await == body, "{size}");
+    }
+    assert_eq!(server.accepted(), 1);
+}
+
+#[tokio::test]
 async fn a_body_of_the_largest_size_is_read_in_pieces() {
     let body = "x".repeat(1_000_000);
     let server = Raw::answering(answer(&body)).await;

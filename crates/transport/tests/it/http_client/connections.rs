@@ -5,6 +5,20 @@ use std::time::Duration;
 use super::{Raw, answer, call, client, post};
 
 #[tokio::test]
+async fn a_client_and_what_it_awaits_may_move_between_threads() {
+    fn check<T: Send>(value: T) -> T {
+        value
+    }
+    fn check_shared<T: Send + Sync + Clone>(_: &T) {}
+    let server = Raw::answering(answer("{}")).await;
+    let client = client(|_| {});
+    check_shared(&client);
+    let mut received = check(client.send(post(&server.url("/mcp")))).await.unwrap();
+    check(received.body.next_event()).await.unwrap_err();
+    check(received.body.collect()).await.unwrap();
+}
+
+#[tokio::test]
 async fn a_connection_is_used_again_and_again() {
     let server = Raw::answering(answer("{}")).await;
     let client = client(|_| {});

@@ -159,9 +159,11 @@ async fn a_login_that_is_needed_is_said_to_the_caller() {
         panic!("{error:?}");
     };
     assert!(matches!(source, CredentialsError::LoginRequired { .. }));
-    assert!(
-        chain(&error).ends_with(": a login is needed: run `login`"),
-        "{}",
-        chain(&error)
+    assert_eq!(
+        chain(&error),
+        format!(
+            "there are no credentials for {}: a login is needed: run `login`",
+            server.url("/mcp")
+        )
     );
 }

@@ -76,6 +76,33 @@ async fn a_silent_handshake_ends_in_time() {
     assert!(error.is_timeout() && !error.may_have_run());
 }
 
+// Fault matrix: 61. Linux drops who wants to connect where too many wait to be accepted.
+#[cfg(target_os = "linux")]
+#[tokio::test(start_paused = true)]
+async fn a_silent_host_ends_in_time() {
+    let socket = tokio::net::TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let listener = socket.listen(1).unwrap();
+    let address = listener.local_addr().unwrap();
+    let mut waiting = Vec::new();
+    loop {
+        let stream = tokio::net::TcpStream::connect(address);
+        match tokio::time::timeout(Duration::from_secs(1), stream).await {
+            Ok(stream) => waiting.push(stream.unwrap()),
+            Err(_) => break,
+        }
+    }
+    let start = tokio::time::Instant::now();
+    let url = format!("http://{address}/mcp");
+    let error = client(|_| {}).send(post(&url)).await.unwrap_err();
+    assert_eq!(start.elapsed().as_secs(), 10);
+    assert_eq!(
+        error.to_string(),
+        format!("no connection to {url}: the TCP connection took over 10s")
+    );
+    assert!(error.is_timeout() && !error.may_have_run());
+}
+
 // Fault matrix: 63.
 #[tokio::test]
 async fn what_is_not_http_is_refused_and_its_connection_discarded() {

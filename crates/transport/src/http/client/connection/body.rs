@@ -53,11 +53,13 @@ impl Connection {
     ) -> Poll<Result<Option<Bytes>, PartError>> {
         loop {
             let step = match &mut self.remaining {
-                Remaining::Nothing => Step::End,
-                Remaining::Exactly(0) => Step::End,
+                Remaining::Nothing | Remaining::Exactly(0) => Step::End,
                 Remaining::Exactly(left) => take(&mut self.buffer, left),
                 Remaining::Chunks(chunks) => chunks.step(&mut self.buffer)?,
-                Remaining::UntilClosed => take(&mut self.buffer, &mut u64::MAX.clone()),
+                Remaining::UntilClosed => {
+                    let mut all = u64::MAX;
+                    take(&mut self.buffer, &mut all)
+                }
             };
             match step {
                 Step::Part(part) => return Poll::Ready(Ok(Some(part))),

@@ -58,7 +58,9 @@ pub(super) fn read(buffer: &mut BytesMut, method: &Method) -> Result<Option<Head
         let to = from.saturating_add(header.value.len()).min(length);
         let value = HeaderValue::from_maybe_shared(text.slice(from..to));
         match (name, value) {
-            (Ok(name), Ok(value)) => drop(headers.append(name, value)),
+            (Ok(name), Ok(value)) => {
+                headers.append(name, value);
+            }
             _ => return Err(not_http("a header has characters that none can have")),
         }
     }
