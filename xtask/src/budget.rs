@@ -42,6 +42,19 @@ const BUDGETS: &[Budget] = &[
         most: 50,
         never: HEAVY,
     },
+    // A client over stdio and HTTP with TLS, without logins.
+    Budget {
+        package: "switchboard-client",
+        most: 60,
+        never: &[
+            "chrono",
+            "futures",
+            "native-tls",
+            "openssl",
+            "regex",
+            "reqwest",
+        ],
+    },
 ];
 
 /// What would mean that the core waits, or opens something.

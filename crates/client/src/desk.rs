@@ -312,6 +312,7 @@ impl Desk {
 
     fn opened(&mut self, agreed: Agreed, wire: &mut impl Wire) {
         self.is_open = true;
+        self.shared.memory.set(Some(agreed.revision.era()));
         wire.agreed(&agreed);
         self.shared.lists.forget_all();
         let ready = Arc::new(Ready::from(agreed));
@@ -320,6 +321,10 @@ impl Desk {
 
     fn failed(&mut self, failure: Failure, wire: &mut impl Wire) {
         self.is_over = true;
+        if !self.is_open {
+            // Perhaps it was remembered wrongly.
+            self.shared.memory.set(None);
+        }
         let report = match self.cause.take() {
             Some(Cause::Connection(report)) => report,
             cause => {

@@ -27,7 +27,7 @@ pub(crate) fn start(spec: Spec, shared: Arc<Shared>) {
             let process = process.clone();
             let desk = desk(&spec, shared, WireKind::Pipe);
             tokio::spawn(async move {
-                pipe::run_process(process, desk).await;
+                Box::pin(pipe::run_process(process, desk)).await;
                 drop(gone);
             });
         }
@@ -41,7 +41,7 @@ pub(crate) fn start(spec: Spec, shared: Arc<Shared>) {
             };
             let desk = desk(&spec, shared, kind);
             tokio::spawn(async move {
-                http::run(target, desk).await;
+                Box::pin(http::run(target, desk)).await;
                 drop(gone);
             });
         }
@@ -72,6 +72,7 @@ fn desk(spec: &Spec, shared: Arc<Shared>, wire: WireKind) -> Desk {
             .or_insert_with(|| serde_json::Value::Object(serde_json::Map::new()));
     }
     config.mode = spec.mode;
+    config.remembered = spec.memory.era();
     config.wire = wire;
     config.sends_info = spec.sends_info;
     config.probe_timeout = spec.timeouts.probe;

@@ -15,6 +15,8 @@
 //! 3. [`Host`] and [`Handlers`]: what a server may ask and tell in turn
 //! 4. [`State`] and [`Report`]: where a connection stands, why it is over
 //! 5. [`Error`]: why something gave no result, and whether it may have run
+//!
+//! `docs/guide/clients.md` in the repository is the same at length.
 
 mod asking;
 mod call;
@@ -59,3 +61,12 @@ pub use switchboard_transport::http::client::ClientSettings;
 pub use switchboard_transport::memory;
 pub use switchboard_transport::process::Patience;
 pub use tools::Tools;
+
+/// The code in the guide and in the README, as tests.
+#[cfg(doctest)]
+mod guide {
+    #[doc = include_str!("../../../README.md")]
+    mod readme {}
+    #[doc = include_str!("../../../docs/guide/clients.md")]
+    mod clients {}
+}

@@ -11,7 +11,7 @@ use crate::error::ErrorKind;
 use crate::host::{Abilities, Host};
 use crate::inbox::Inbox;
 use crate::lists::Lists;
-use crate::spec::{Limits, Spec, Target, Timeouts};
+use crate::spec::{Limits, Memory, Spec, Target, Timeouts};
 use crate::state::{Ready, State};
 
 /// Common to a client, its calls and the task that owns its connection.
@@ -29,6 +29,8 @@ pub(crate) struct Shared {
     pub(crate) host: Arc<dyn Host>,
     /// What the host can be asked.
     pub(crate) abilities: Abilities,
+    /// Which era the server was found to speak.
+    pub(crate) memory: Memory,
     /// Whether the server is reached over HTTP, where headers repeat arguments.
     pub(crate) is_http: bool,
     next_key: AtomicU64,
@@ -46,6 +48,7 @@ impl Shared {
             timeouts: spec.timeouts,
             abilities: host.abilities(),
             host,
+            memory: spec.memory.clone(),
             is_http: matches!(spec.target, Target::Http(_)),
             next_key: AtomicU64::new(1),
         }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use http::{HeaderMap, HeaderName, HeaderValue, Uri};
+use switchboard_protocol::Era;
 use switchboard_protocol::machine::client::Mode;
 use switchboard_protocol::types::Implementation;
 use switchboard_transport::credentials::Credentials;
@@ -13,9 +14,11 @@ use switchboard_transport::http::client::ClientSettings;
 use switchboard_transport::process::ProcessSpec;
 
 mod limits;
+mod memory;
 mod words;
 
 pub use limits::{Limits, Timeouts};
+pub(crate) use memory::Memory;
 
 /// Which server to connect to, and how.
 ///
@@ -42,6 +45,7 @@ pub struct Spec {
     pub(crate) tasks: bool,
     pub(crate) timeouts: Timeouts,
     pub(crate) limits: Limits,
+    pub(crate) memory: Memory,
 }
 
 /// Where a server is.
@@ -117,6 +121,7 @@ impl Spec {
             tasks: true,
             timeouts: Timeouts::default(),
             limits: Limits::default(),
+            memory: Memory::default(),
         }
     }
 
@@ -230,6 +235,19 @@ impl Spec {
     #[must_use]
     pub const fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
+        self
+    }
+
+    /// The era that the server was last found to speak, through this description or a clone of
+    /// it. Whoever keeps it over a restart gives it back with [`remember`](Self::remember).
+    pub fn remembered(&self) -> Option<Era> {
+        self.memory.era()
+    }
+
+    /// The server was found to speak this era before. It saves asking; what is wrong is noticed.
+    #[must_use]
+    pub fn remember(self, era: Era) -> Self {
+        self.memory.set(Some(era));
         self
     }
 

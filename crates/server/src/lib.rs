@@ -107,11 +107,9 @@ pub use tool::{
 pub use switchboard_protocol as protocol;
 pub use switchboard_transport as transport;
 
-/// The code in the guide and in the README, as tests.
+/// The code in the guide, as tests. That in the README is tested by `switchboard-client`.
 #[cfg(doctest)]
 mod guide {
-    #[doc = include_str!("../../../README.md")]
-    mod readme {}
     #[doc = include_str!("../../../docs/guide/servers.md")]
     mod servers {}
 }

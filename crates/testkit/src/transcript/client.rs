@@ -13,6 +13,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::json;
+use switchboard_protocol::Era;
 use switchboard_protocol::jsonrpc::{Frame, Limits, MethodName, Notification};
 use switchboard_protocol::machine::client::{
     CallError, CallKey, CallRequest, ClientConfig, ClientMachine, Ignored, Input, LaneEnd, Mode,
@@ -60,6 +61,9 @@ impl Stage {
                         "legacy" => Mode::Legacy,
                         pinned => Mode::Pinned(pinned.parse().map_err(|e| format!("{e}"))?),
                     }
+                }
+                "remembered" => {
+                    config.remembered = Some(Era::Handshake).filter(|_| text == "handshake")
                 }
                 "sends_info" => config.sends_info = value.as_bool().unwrap_or(true),
                 "probe_timeout" => config.probe_timeout = duration(text)?,

@@ -10,7 +10,7 @@ use crate::machine::client::question::{Question, QuestionKey};
 use crate::machine::{Lane, Wire};
 use crate::method::Method;
 use crate::payload::Payload;
-use crate::revision::Revision;
+use crate::revision::{Era, Revision};
 use crate::types::{
     ClientCapabilities, Implementation, LoggingLevel, ServerCapabilities, SubscriptionFilter,
 };
@@ -25,6 +25,9 @@ pub struct ClientConfig {
     pub capabilities: ClientCapabilities,
     /// Which revisions to try.
     pub mode: Mode,
+    /// The era that the server was found to speak before. If that is the handshake, it is tried
+    /// without asking for the era first; a server that has learned better says so.
+    pub remembered: Option<Era>,
     /// What kind of transport this is.
     pub wire: Wire,
     /// Whether to say who we are with each request of the stateless era.
@@ -52,6 +55,7 @@ impl ClientConfig {
             info,
             capabilities: ClientCapabilities::default(),
             mode: Mode::Auto,
+            remembered: None,
             wire: Wire::Pipe,
             sends_info: true,
             // A server that speaks the stateless era answers in milliseconds once it runs, and a

@@ -94,7 +94,11 @@ impl ClientMachine {
             self.opening.limit = now.checked_add(self.config.open_timeout);
         }
         match self.config.mode {
-            Mode::Auto if self.opening.restarted || self.opening.old_transport => {
+            Mode::Auto
+                if self.opening.restarted
+                    || self.opening.old_transport
+                    || self.config.remembered == Some(Era::Handshake) =>
+            {
                 self.greet(now, Revision::LATEST_HANDSHAKE, None, out);
             }
             Mode::Legacy => {
