@@ -1,7 +1,9 @@
 //! Brings a question of the server to the host, and the host's answer back.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
+use http::Uri;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use switchboard_protocol::jsonrpc::ErrorObject;
@@ -51,7 +53,10 @@ pub(crate) async fn answer(
     };
     match known {
         Some(Method::ElicitationCreate) => match read(params)? {
-            ElicitRequestParams::Url(visit) => encode(host.visit_url(visit, asked).await?),
+            ElicitRequestParams::Url(visit) => {
+                check_url(&visit.url)?;
+                encode(host.visit_url(visit, asked).await?)
+            }
             ElicitRequestParams::Form(form) => encode(host.fill_form(form, asked).await?),
             _ => Err(Refusal::bad_question(
                 "this mode of elicitation is not known",
@@ -60,6 +65,33 @@ pub(crate) async fn answer(
         Some(Method::SamplingCreateMessage) => encode(host.sample(read(params)?, asked).await?),
         Some(Method::RootsList) => encode(host.list_roots(asked).await?),
         _ => Err(Refusal::unable(method)),
+    }
+}
+
+/// May a person be sent there at all? Anything but the web could run something here.
+fn check_url(text: &str) -> Result<(), Refusal> {
+    let bad = |why| Err(Refusal::bad_question(format!("the URL {why}")));
+    if text.bytes().any(|byte| !byte.is_ascii_graphic()) {
+        return bad("holds what must be escaped in a URL");
+    }
+    let Ok(uri) = text.parse::<Uri>() else {
+        return bad("cannot be read");
+    };
+    let Some(authority) = uri.authority() else {
+        return bad("names no host");
+    };
+    if authority.as_str().contains('@') {
+        return bad("has a user or a password in it");
+    }
+    let host = authority.host().trim_matches(['[', ']']);
+    let is_here = host.eq_ignore_ascii_case("localhost")
+        || host
+            .parse::<IpAddr>()
+            .is_ok_and(|address| address.is_loopback());
+    match uri.scheme_str() {
+        Some("https") => Ok(()),
+        Some("http") if is_here => Ok(()),
+        _ => bad("is neither https nor on this machine"),
     }
 }
 
@@ -95,5 +127,35 @@ impl Reply {
 impl Drop for Reply {
     fn drop(&mut self) {
         self.say(Err(ErrorObject::internal("the host gave no answer")));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_person_is_sent_to_the_web_and_nowhere_else() {
+        for good in [
+            "https://example.com/login?x=1",
+            "http://localhost:8080/",
+            "http://127.0.0.1/a",
+            "http://[::1]:9/a",
+        ] {
+            assert!(check_url(good).is_ok(), "{good}");
+        }
+        for bad in [
+            "javascript:alert(1)",
+            "file:///etc/passwd",
+            "data:text/html,x",
+            "http://example.com/",
+            "https://user@example.com/",
+            "https://example.com/a b",
+            "https://example.com/\u{1b}[0m",
+            "-flag",
+            "",
+        ] {
+            assert!(check_url(bad).is_err(), "{bad}");
+        }
     }
 }

@@ -381,7 +381,7 @@ impl Drop for Desk {
             task.abort();
         }
         if !self.is_over {
-            let report = Report::new(&*self.target, Phase::Open, Reason::Panicked);
+            let report = Report::new(&*self.target, Phase::Open, Reason::Abandoned);
             self.shared
                 .state
                 .send_replace(State::Failed(Arc::new(report)));

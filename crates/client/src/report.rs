@@ -88,7 +88,7 @@ impl std::error::Error for Report {
         match &self.reason {
             Reason::Start(error) => Some(&**error),
             Reason::Http(failure) => failure.source(),
-            Reason::Protocol(_) | Reason::Panicked => None,
+            Reason::Protocol(_) | Reason::Abandoned => None,
         }
     }
 }
@@ -125,8 +125,8 @@ pub enum Reason {
     Http(HttpFailure),
     /// What the protocol says of it.
     Protocol(Failure),
-    /// Code of ours or of the host panicked.
-    Panicked,
+    /// The task that owned the connection is gone: its runtime ended, or it panicked.
+    Abandoned,
 }
 
 impl fmt::Display for Reason {
@@ -135,7 +135,9 @@ impl fmt::Display for Reason {
             Self::Start(error) => error.fmt(f),
             Self::Http(failure) => failure.fmt(f),
             Self::Protocol(failure) => f.write_str(&plain(&failure.to_string(), 300)),
-            Self::Panicked => f.write_str("the task that owned the connection panicked"),
+            Self::Abandoned => {
+                f.write_str("the task that owned the connection is gone with its runtime")
+            }
         }
     }
 }

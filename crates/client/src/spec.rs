@@ -20,7 +20,8 @@ mod words;
 pub use limits::{Limits, Timeouts};
 pub(crate) use memory::Memory;
 
-/// Which server to connect to, and how.
+/// Which server to connect to, and how. What is said about programs counts for commands, what
+/// is said about HTTP for URLs.
 ///
 /// ```
 /// use std::time::Duration;
@@ -165,16 +166,18 @@ impl Spec {
     /// A header for each request. One called `authorization` takes the place of a login.
     ///
     /// # Errors
-    /// When the name or the value cannot stand in a header. Neither is repeated in the error.
+    /// When the name or the value cannot stand in a header, neither of which is repeated in the
+    /// error; when the server is not behind a URL.
     pub fn header(mut self, name: &str, value: &str) -> Result<Self, BadSpec> {
         let bad = |what| BadSpec(format!("the header's {what} cannot be sent over HTTP"));
+        let Target::Http(http) = &mut self.target else {
+            return Err(BadSpec("headers are for servers behind a URL".to_owned()));
+        };
         let name: HeaderName = name.parse().map_err(|_| bad("name"))?;
         let mut value: HeaderValue = value.parse().map_err(|_| bad("value"))?;
         // It may be a secret: it is neither shown nor indexed.
         value.set_sensitive(true);
-        if let Target::Http(http) = &mut self.target {
-            http.headers.append(name, value);
-        }
+        http.headers.append(name, value);
         Ok(self)
     }
 

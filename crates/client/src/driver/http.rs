@@ -90,6 +90,11 @@ impl Connection {
             self.take_commands(cx);
             let has_events = self.take_events(cx);
             self.take_failures();
+            // Not left to the timer: it is not heard while a server floods us.
+            let now = now();
+            if self.desk.deadline().is_some_and(|deadline| deadline <= now) {
+                self.desk.tick(now, &mut self.wire);
+            }
             if self.desk.is_over() {
                 return Poll::Ready(());
             }

@@ -133,6 +133,7 @@ where
         loop {
             self.take_commands(cx);
             self.take_lines();
+            self.keep_time();
             if self.seen.restarts {
                 return Poll::Ready(Ended::Restart);
             }
@@ -272,6 +273,21 @@ where
         let input = Input::PeerClosed { reason };
         let cause = Some(Cause::Connection(report));
         self.desk.handle_with(now(), input, cause, &mut wire);
+    }
+
+    /// Not left to the timer alone: it is not heard while a server floods us.
+    fn keep_time(&mut self) {
+        let Some(deadline) = self.desk.deadline() else {
+            return;
+        };
+        let now = now();
+        if deadline <= now {
+            let mut wire = PipeWire {
+                lines: &mut self.lines,
+                seen: &mut self.seen,
+            };
+            self.desk.tick(now, &mut wire);
+        }
     }
 
     /// Waits for the next time that matters.

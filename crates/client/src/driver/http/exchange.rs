@@ -10,7 +10,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{HeaderMap, Method as Verb, Request, Uri};
+use http::header::USER_AGENT;
+use http::{HeaderMap, HeaderValue, Method as Verb, Request, Uri};
 use switchboard_protocol::Revision;
 use switchboard_protocol::framing::EventStreamError;
 use switchboard_protocol::http::client::{
@@ -74,6 +75,7 @@ impl Place {
                 headers.append(name, value.clone());
             }
         }
+        headers.entry(USER_AGENT).or_insert(OURSELVES);
         request
     }
 }
@@ -104,6 +106,8 @@ pub(super) async fn run(post: Post) {
     let event = match outcome {
         Ok(Done::Answered) => Event::Over(lane),
         Ok(Done::Taken) if releases => Event::Posted { epoch },
+        // Over the old transport the answer comes on another stream.
+        Ok(Done::Taken) if lane != Lane::SHARED => Event::Over(lane),
         Ok(Done::Taken) => return,
         Ok(Done::Told) => return,
         Err(lost) if wants_answer || lane != Lane::SHARED => Event::Lost {
@@ -374,6 +378,10 @@ pub(super) fn delay(retry: Option<Duration>, attempt: u32) -> Duration {
     let own = FIRST_DELAY.saturating_mul(1 << attempt.saturating_sub(1).min(5));
     retry.unwrap_or(own).min(LONGEST_DELAY)
 }
+
+/// Who asks, for the logs of servers.
+const OURSELVES: HeaderValue =
+    HeaderValue::from_static(concat!("switchboard/", env!("CARGO_PKG_VERSION")));
 
 const FIRST_DELAY: Duration = Duration::from_secs(1);
 const LONGEST_DELAY: Duration = Duration::from_secs(30);

@@ -42,7 +42,9 @@ pub(super) struct HttpWire {
     /// Where the old transport wants its messages.
     endpoint: Option<Uri>,
     is_old: bool,
-    /// `notifications/initialized` is on its way, and nothing may overtake it.
+    /// `notifications/initialized`, until it is known which revision was agreed on.
+    initialized: Option<Message>,
+    /// That message is not taken yet, and nothing may overtake it.
     is_holding: bool,
     held: VecDeque<(Lane, Message)>,
     failures: VecDeque<(Lane, HttpFailure)>,
@@ -61,6 +63,7 @@ impl HttpWire {
             stream: None,
             endpoint: None,
             is_old: false,
+            initialized: None,
             is_holding: false,
             held: VecDeque::new(),
             failures: VecDeque::new(),
@@ -149,7 +152,14 @@ impl HttpWire {
         }
     }
 
-    fn post(&mut self, lane: Lane, message: &Message) -> Result<(), HttpProblem> {
+    fn post(&mut self, lane: Lane, message: &Message) {
+        if let Err(problem) = self.try_post(lane, message) {
+            let failure = HttpFailure::new(&self.place.url, problem);
+            self.failures.push_back((lane, failure));
+        }
+    }
+
+    fn try_post(&mut self, lane: Lane, message: &Message) -> Result<(), HttpProblem> {
         let (headers, uri) = match self.endpoint.clone() {
             Some(endpoint) if self.is_old => (old_post_headers(), endpoint),
             _ => (self.headers(message)?, self.place.uri.clone()),
@@ -202,8 +212,8 @@ impl HttpWire {
             Some(method) if *method == Method::Initialize => Ok(opening_headers()),
             _ => Ok(match self.agreed {
                 Some(revision) => handshake_headers(revision, self.session.as_ref()),
-                // `notifications/initialized` goes out just before the agreement is announced.
-                None => handshake_headers(Revision::LATEST_HANDSHAKE, self.session.as_ref()),
+                // An answer to what a server asks before anything is agreed.
+                None => opening_headers(),
             }),
         }
     }
@@ -249,11 +259,12 @@ impl Wire for HttpWire {
         let is_initialized = message
             .method()
             .is_some_and(|name| *name == Method::Initialized);
-        self.is_holding = is_initialized;
-        if let Err(problem) = self.post(lane, &message) {
-            let failure = HttpFailure::new(&self.place.url, problem);
-            self.failures.push_back((lane, failure));
+        if is_initialized {
+            self.is_holding = true;
+            self.initialized = Some(message);
+            return;
         }
+        self.post(lane, &message);
     }
 
     fn close_lane(&mut self, lane: Lane) {
@@ -273,12 +284,16 @@ impl Wire for HttpWire {
 
     fn agreed(&mut self, agreed: &Agreed) {
         self.agreed = Some(agreed.revision);
+        if let Some(message) = self.initialized.take() {
+            self.post(Lane::SHARED, &message);
+        }
     }
 
     fn forget_session(&mut self) {
         self.session = None;
         self.epoch += 1;
         self.is_holding = false;
+        self.initialized = None;
         if let Some(stream) = self.stream.take() {
             stream.abort();
         }
