@@ -49,12 +49,8 @@ use continuing::{Path, Way};
 pub struct Context(Arc<Inner>);
 
 struct Inner {
-    method: MethodName,
-    params: Option<Payload>,
-    caller: Arc<Caller>,
+    serve: Serve,
     visitor: Visitor,
-    log_level: Option<LoggingLevel>,
-    wants_progress: bool,
     deadline: Option<Instant>,
     way: Mutex<Path>,
     /// May it become a task? Nothing is said of most calls.
@@ -82,14 +78,10 @@ impl Context {
         deadline: Option<Instant>,
     ) -> Self {
         Self(Arc::new(Inner {
-            method: serve.method,
-            params: serve.params,
-            caller: serve.caller,
-            visitor,
-            log_level: serve.log_level,
-            wants_progress: serve.wants_progress,
-            deadline,
             way: Mutex::new(Path::new(link, serve.key)),
+            serve,
+            visitor,
+            deadline,
             grant: OnceLock::new(),
             ended: AtomicBool::new(false),
             is_awaited: AtomicBool::new(false),
@@ -100,7 +92,7 @@ impl Context {
 
     /// Who calls: what he says of himself, unverified, and what he can do.
     pub fn caller(&self) -> &Caller {
-        &self.0.caller
+        &self.0.serve.caller
     }
 
     /// Who calls, as the authorization of the endpoint has found. None without one.
@@ -115,17 +107,17 @@ impl Context {
 
     /// What the client can do.
     pub fn capabilities(&self) -> &ClientCapabilities {
-        &self.0.caller.capabilities
+        &self.0.serve.caller.capabilities
     }
 
     /// The revision that the client speaks.
     pub fn revision(&self) -> Revision {
-        self.0.caller.revision
+        self.0.serve.caller.revision
     }
 
     /// What the client attached to the call.
     pub fn meta(&self) -> Option<Meta> {
-        let text = self.0.params.as_ref()?.meta()?;
+        let text = self.0.serve.params.as_ref()?.meta()?;
         serde_json::from_slice(text).ok()
     }
 
@@ -136,13 +128,13 @@ impl Context {
 
     /// Does the client want to hear of progress?
     pub fn wants_progress(&self) -> bool {
-        self.0.wants_progress && !self.is_task()
+        self.0.serve.wants_progress && !self.is_task()
     }
 
     /// Says how far the call has come. Nothing is sent if nobody wants to hear it, or if it
     /// is no further than before. Waits while the client is slow to read.
     pub async fn progress(&self, progress: impl Into<Progress>) {
-        if !self.0.wants_progress || self.has_ended() {
+        if !self.0.serve.wants_progress || self.has_ended() {
             return;
         }
         let Way::Call { link, key } = self.way() else {
@@ -159,7 +151,7 @@ impl Context {
     ///
     /// No credentials and no personal data: logs are kept.
     pub async fn log<T: Serialize + ?Sized>(&self, level: LoggingLevel, data: &T) {
-        let is_unwanted = match (self.revision().era(), self.0.log_level) {
+        let is_unwanted = match (self.revision().era(), self.0.serve.log_level) {
             (Era::Stateless, None) => true,
             (_, Some(wanted)) => level < wanted,
             (Era::Handshake, None) => false,
@@ -215,14 +207,19 @@ impl Context {
         }
     }
 
+    /// The call as it came.
+    pub(crate) fn serve(&self) -> &Serve {
+        &self.0.serve
+    }
+
     /// The method of the call.
     pub(crate) fn method(&self) -> &MethodName {
-        &self.0.method
+        &self.0.serve.method
     }
 
     /// Everything that the call came with.
     pub(crate) fn params(&self) -> Option<&Payload> {
-        self.0.params.as_ref()
+        self.0.serve.params.as_ref()
     }
 
     /// The call has ended; whoever waits for that is told, unless a task goes on.
@@ -245,8 +242,8 @@ impl Context {
 impl fmt::Debug for Context {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Context")
-            .field("method", &self.0.method)
-            .field("caller", &self.0.caller)
+            .field("method", &self.0.serve.method)
+            .field("caller", &self.0.serve.caller)
             .finish_non_exhaustive()
     }
 }

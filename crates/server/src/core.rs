@@ -8,10 +8,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use switchboard_protocol::jsonrpc::ErrorObject;
+use switchboard_protocol::jsonrpc::{ErrorObject, Frame, Malformed, Response};
+use switchboard_protocol::machine::Lane;
 use switchboard_protocol::machine::server::{
-    Answer, AskError, AskKey, Input, Output, Serve, ServeKey, ServerConfig, ServerMachine,
-    ServerState,
+    Answer, Arrival, Arriving, AskError, AskKey, Input, Output, Serve, ServeKey, ServerConfig,
+    ServerMachine, ServerState,
 };
 use switchboard_protocol::{Method, Payload, Revision};
 use tokio::sync::oneshot;
@@ -88,32 +89,40 @@ impl Core {
         if let Input::Answered { answer, .. } = &mut input {
             self.check_size(answer);
         }
-        let mut place = out.len();
+        let place = out.len();
         self.machine.handle(now, input, out);
-        while let Some(output) = out.get(place) {
-            if !matches!(output, Output::Stop { .. } | Output::Reply { .. }) {
-                place += 1;
-                continue;
-            }
-            match out.remove(place) {
-                Output::Stop { key } => {
-                    self.stop(key);
-                    // A batch may cancel a call of its own, which has not begun then.
-                    let is_its = |o: &Output| matches!(o, Output::Serve(s) if s.key == key);
-                    if let Some(begun) = out.iter().position(is_its) {
-                        out.remove(begun);
-                        place -= usize::from(begun < place);
-                    }
-                }
-                Output::Reply { ask, outcome, .. } => {
-                    if let Some(asker) = self.asked.remove(&ask) {
-                        // Whoever asked may have stopped waiting.
-                        let _ = asker.send(outcome);
-                    }
-                }
-                other => out.insert(place, other),
-            }
-        }
+        self.take_own(place, out);
+    }
+
+    /// Takes in a frame from a pipe; gives a call that is to be handled, and appends
+    /// what else is left for the driver.
+    pub(crate) fn receive(
+        &mut self,
+        now: Instant,
+        frame: Result<Frame, Malformed>,
+        out: &mut Vec<Output>,
+    ) -> Option<Arrival> {
+        let place = out.len();
+        let arrival = self.machine.receive(now, Lane::SHARED, frame, out);
+        self.take_own(place, out);
+        arrival
+    }
+
+    /// The handler of a call that just came has answered; gives what is to be sent, and
+    /// appends what else is left for the driver.
+    pub(crate) fn answer(
+        &mut self,
+        now: Instant,
+        call: Arriving,
+        context: &Context,
+        mut answer: Answer,
+        out: &mut Vec<Output>,
+    ) -> Option<Response> {
+        self.check_size(&mut answer);
+        let place = out.len();
+        let response = self.machine.answer(now, call, context.serve(), answer, out);
+        self.take_own(place, out);
+        response
     }
 
     /// A handler has answered.
@@ -162,6 +171,34 @@ impl Core {
             params,
         };
         self.handle(now, input, out);
+    }
+
+    /// Does what is not for the driver, of what was appended from this place on.
+    fn take_own(&mut self, mut place: usize, out: &mut Vec<Output>) {
+        while let Some(output) = out.get(place) {
+            if !matches!(output, Output::Stop { .. } | Output::Reply { .. }) {
+                place += 1;
+                continue;
+            }
+            match out.remove(place) {
+                Output::Stop { key } => {
+                    self.stop(key);
+                    // A batch may cancel a call of its own, which has not begun then.
+                    let is_its = |o: &Output| matches!(o, Output::Serve(s) if s.key == key);
+                    if let Some(begun) = out.iter().position(is_its) {
+                        out.remove(begun);
+                        place -= usize::from(begun < place);
+                    }
+                }
+                Output::Reply { ask, outcome, .. } => {
+                    if let Some(asker) = self.asked.remove(&ask) {
+                        // Whoever asked may have stopped waiting.
+                        let _ = asker.send(outcome);
+                    }
+                }
+                other => out.insert(place, other),
+            }
+        }
     }
 
     /// What the client would refuse to read is not sent.

@@ -16,9 +16,8 @@ use std::time::{Duration, Instant};
 
 use switchboard_protocol::framing::Line;
 use switchboard_protocol::jsonrpc::Limits as MessageLimits;
-use switchboard_protocol::machine::Lane;
 use switchboard_protocol::machine::server::{
-    AskError, Caller, Input, Output, Serve, ServeKey, ServerMachine,
+    Arrival, AskError, Caller, Input, Output, Serve, ServeKey, ServerMachine,
 };
 use switchboard_protocol::{Method, Payload};
 use switchboard_transport::lines::Lines;
@@ -26,7 +25,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::oneshot;
 use tokio::time::{Sleep, sleep_until};
 
-use crate::context::Visitor;
+use crate::context::{Context, Visitor};
 use crate::core::{Core, Site};
 use crate::link::{Asked, Link, Session, SessionName};
 use crate::runner::{Started, start, tell};
@@ -206,8 +205,10 @@ where
 
     fn receive(&mut self, now: Instant, line: &Line) {
         let frame = line.read(&self.limits);
-        let lane = Lane::SHARED;
-        self.handle(now, Input::Received { lane, frame });
+        if let Some(arrival) = self.core.receive(now, frame, &mut self.out) {
+            self.begin(now, arrival);
+        }
+        self.settle(now);
     }
 
     fn handle(&mut self, now: Instant, input: Input) {
@@ -234,14 +235,41 @@ where
         }
     }
 
-    /// Has a call handled: at once, or by a task if it must wait.
+    /// Has a call handled that just came. One that is answered at once, by a handler that
+    /// says nothing before, is never in flight.
+    fn begin(&mut self, now: Instant, arrival: Arrival) {
+        let Arrival { serve, call, .. } = arrival;
+        let context = self.context(serve);
+        match start(&*self.site.service, &context) {
+            Started::Done(answer) if !self.link.has_said() => {
+                let answer = self.core.answer(now, call, &context, answer, &mut self.out);
+                if let Some(response) = answer {
+                    self.lines.send(&response.into());
+                }
+            }
+            started => {
+                self.core.machine.enter(now, call, context.serve());
+                self.go_on(now, context, started);
+            }
+        }
+    }
+
+    /// Has a call handled that is in flight.
     fn serve(&mut self, now: Instant, serve: Serve) {
-        let key = serve.key;
-        let method = serve.method.clone();
-        let context = self
-            .site
-            .context(serve, Arc::clone(&self.handle), Visitor::default());
-        match start(&*self.site.service, method, context) {
+        let context = self.context(serve);
+        let started = start(&*self.site.service, &context);
+        self.go_on(now, context, started);
+    }
+
+    fn context(&self, serve: Serve) -> Context {
+        self.site
+            .context(serve, Arc::clone(&self.handle), Visitor::default())
+    }
+
+    /// Takes the answer to a call in flight, or has a task wait for it.
+    fn go_on(&mut self, now: Instant, context: Context, started: Started) {
+        let key = context.serve().key;
+        match started {
             Started::Done(answer) => {
                 let input = Input::Answered { key, answer };
                 if self.link.has_said() {
@@ -253,7 +281,6 @@ where
             }
             Started::Waiting(running) => {
                 let link = Arc::clone(&self.link);
-                let context = running.context().clone();
                 let task = tokio::spawn(async move {
                     let answer = running.await;
                     link.say(Said::Input(Input::Answered { key, answer }));

@@ -12,7 +12,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll, Waker};
 
-use switchboard_protocol::jsonrpc::{ErrorObject, MethodName, Notification};
+use switchboard_protocol::jsonrpc::{ErrorObject, Notification};
 use switchboard_protocol::machine::server::{Answer, Caller};
 
 use crate::context::Context;
@@ -27,22 +27,20 @@ pub(crate) enum Started {
 }
 
 /// Hands a call to the service, and polls once.
-pub(crate) fn start(service: &dyn Service, method: MethodName, context: Context) -> Started {
+pub(crate) fn start(service: &dyn Service, context: &Context) -> Started {
     let call = Call {
-        method,
+        method: context.method().clone(),
         context: context.clone(),
     };
     let reply = catch_unwind(AssertUnwindSafe(|| service.call(call)));
     let answer = match reply {
         Ok(Reply::Now(answer)) => answer,
         Ok(Reply::Later(future)) => {
+            let context = context.clone();
             let mut running = Running { future, context };
             // If it must wait, the task that it becomes polls it again with its own waker.
             match running.poll_answer(&mut TaskContext::from_waker(Waker::noop())) {
-                Poll::Ready(answer) => {
-                    running.context.end();
-                    return Started::Done(answer);
-                }
+                Poll::Ready(answer) => answer,
                 Poll::Pending => return Started::Waiting(running),
             }
         }

@@ -50,9 +50,9 @@ impl<T> Serving<T> {
         self.by_id.contains_key(id)
     }
 
-    /// Takes a call in. Its id must not be in flight.
+    /// Makes a key for a call that may be taken in.
     #[inline]
-    pub(crate) fn insert(&mut self, id: RequestId, owner: T) -> ServeKey {
+    pub(crate) fn reserve(&mut self) -> ServeKey {
         self.last += 1;
         let serial = self.last;
         let slot = self.free.pop().unwrap_or_else(|| {
@@ -60,11 +60,23 @@ impl<T> Serving<T> {
             // Bounded by the number of calls in flight, far below the range of the type.
             (self.slots.len() - 1) as u32
         });
-        self.by_id.insert(id.clone(), slot);
-        if let Some(place) = self.slots.get_mut(slot as usize) {
+        ServeKey { serial, slot }
+    }
+
+    /// A call that got a key is not taken in.
+    #[inline]
+    pub(crate) fn release(&mut self, key: ServeKey) {
+        self.free.push(key.slot);
+    }
+
+    /// Takes a call in under the key that was made for it. Its id must not be in flight.
+    #[inline]
+    pub(crate) fn insert(&mut self, key: ServeKey, id: RequestId, owner: T) {
+        self.by_id.insert(id.clone(), key.slot);
+        if let Some(place) = self.slots.get_mut(key.slot as usize) {
+            let serial = key.serial;
             *place = Some(Entry { serial, id, owner });
         }
-        ServeKey { serial, slot }
     }
 
     pub(crate) fn get(&self, key: ServeKey) -> Option<&T> {

@@ -319,12 +319,10 @@ impl Conversation {
             conversation: Arc::clone(self),
             lane,
         });
-        let method = serve.method.clone();
         let context = self.home.site.context(serve, link, visitor.clone());
-        match start(&*self.home.site.service, method, context) {
+        match start(&*self.home.site.service, &context) {
             Started::Done(answer) => self.answered(key, answer),
             Started::Waiting(running) => {
-                let context = running.context().clone();
                 let mut state = self.lock();
                 if !state.core.machine.is_open(key) {
                     // Cancelled while it began. It is dropped without the lock: it is not ours.

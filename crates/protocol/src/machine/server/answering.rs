@@ -7,12 +7,22 @@ use std::time::Instant;
 use crate::envelope::{MemberText, with_members};
 use crate::jsonrpc::{ErrorObject, Notification};
 use crate::machine::Lane;
-use crate::machine::server::input::{Answer, Output};
-use crate::machine::server::{InFlight, ServeKey, ServerMachine, Work, modern};
+use crate::machine::server::input::{Answer, Caller, Output};
+use crate::machine::server::modern::{self, ResultText};
+use crate::machine::server::{InFlight, ServeKey, ServerMachine, Work};
 use crate::method::Method;
 use crate::payload::Payload;
 use crate::revision::{Era, Revision, needs_step_down, step_down_params};
 use crate::types::LoggingLevel;
+
+/// What becomes of an answer.
+#[derive(Debug)]
+pub(super) enum Verdict {
+    /// The client gets this.
+    Settled(Result<Payload, ErrorObject>),
+    /// The client must be asked this before.
+    Asks(Payload),
+}
 
 impl ServerMachine {
     /// A handler has an answer.
@@ -31,31 +41,21 @@ impl ServerMachine {
             // It has answered already: it asked for input and was dropped.
             return;
         }
-        match answer {
-            Answer::Error(error) => {
-                let error = match in_flight.era {
-                    Era::Handshake => error,
-                    Era::Stateless => modern::restate(error),
-                };
-                self.finish(key, Err(error), out);
-            }
-            Answer::Result(result) if in_flight.era == Era::Handshake => {
-                self.note_subscription(key);
-                self.finish(key, Ok(result), out);
-            }
-            Answer::Result(result) => {
-                let result = result.noted();
-                let kind = result.result_type();
-                let kind = kind.as_deref();
-                if kind == Some("input_required") {
-                    // Whichever way a handler says it, what it asks is held to the rules.
-                    return self.input_required(now, key, &result, out);
+        let params = in_flight.params.as_ref();
+        let verdict = judge(
+            answer,
+            in_flight.method,
+            &in_flight.caller,
+            &self.result_text,
+        );
+        match verdict {
+            Verdict::Settled(outcome) => {
+                if outcome.is_ok() {
+                    self.session.note_answer(in_flight.method, params);
                 }
-                let outcome = modern::check_kind(kind, in_flight)
-                    .map(|()| self.result_text.complete(&result, in_flight.method));
                 self.finish(key, outcome, out);
             }
-            Answer::InputRequired(result) => self.input_required(now, key, &result, out),
+            Verdict::Asks(result) => self.input_required(now, key, &result, out),
         }
     }
 
@@ -133,5 +133,32 @@ impl ServerMachine {
                 Notification::new(Method::LogMessage, Some(params)),
             ));
         }
+    }
+}
+
+/// What becomes of an answer, by the rules of the caller's era.
+pub(super) fn judge(
+    answer: Answer,
+    method: Option<Method>,
+    caller: &Caller,
+    result_text: &ResultText,
+) -> Verdict {
+    match (answer, caller.revision.era()) {
+        (Answer::Error(error), Era::Handshake) => Verdict::Settled(Err(error)),
+        (Answer::Error(error), Era::Stateless) => Verdict::Settled(Err(modern::restate(error))),
+        (Answer::Result(result), Era::Handshake) => Verdict::Settled(Ok(result)),
+        (Answer::Result(result), Era::Stateless) => {
+            let result = result.noted();
+            let kind = result.result_type();
+            let kind = kind.as_deref();
+            if kind == Some("input_required") {
+                // Whichever way a handler says it, what it asks is held to the rules.
+                return Verdict::Asks(result);
+            }
+            let outcome = modern::check_kind(kind, method, caller)
+                .map(|()| result_text.complete(&result, method));
+            Verdict::Settled(outcome)
+        }
+        (Answer::InputRequired(result), _) => Verdict::Asks(result),
     }
 }

@@ -2,15 +2,16 @@
 //!
 //! Specification: 2025-11-25 basic/lifecycle, server/utilities/logging.
 
+use std::borrow::Cow;
 use std::sync::Arc;
-use std::time::Instant;
 
 use bytes::Bytes;
 
 use crate::jsonrpc::{ErrorCode, ErrorObject, Request};
 use crate::machine::declared;
-use crate::machine::server::input::{Caller, Output};
-use crate::machine::server::{Admitted, ServerMachine};
+use crate::machine::server::ServerMachine;
+use crate::machine::server::arriving::{Admitted, Arrival};
+use crate::machine::server::input::{Caller, Output, Serve};
 use crate::machine::{Lane, Wire};
 use crate::method::Method;
 use crate::payload::Payload;
@@ -78,6 +79,29 @@ impl Session {
         self.caller.as_ref()
     }
 
+    /// A handler has given a result: one that subscribes is from now on heard of, and one
+    /// that does no longer is not. `params` are those of the call.
+    #[inline]
+    pub(super) fn note_answer(&mut self, method: Option<Method>, params: Option<&Bytes>) {
+        if let Some(method) = method
+            && changes_subscription(method)
+        {
+            self.change_subscription(method, params);
+        }
+    }
+
+    fn change_subscription(&mut self, method: Method, params: Option<&Bytes>) {
+        let params = params.cloned().map(Payload::from_valid);
+        let uri = params.as_ref().and_then(|p| p.string_member("uri"));
+        let Some(uri) = uri.map(Cow::into_owned) else {
+            return;
+        };
+        self.resources.retain(|wanted| *wanted != uri);
+        if method == Method::ResourcesSubscribe {
+            self.resources.push(uri);
+        }
+    }
+
     /// Does the client want log messages of this level? Until it says so, those that matter.
     pub(super) fn wants_log(&self, level: LoggingLevel) -> bool {
         level >= self.log_level.unwrap_or(LoggingLevel::Info)
@@ -85,52 +109,47 @@ impl Session {
 }
 
 impl ServerMachine {
-    /// Serves a request of the handshake era, if it may come now.
-    pub(super) fn admit_handshake(
+    /// Gives out a request of the handshake era, if it may come now and needs a handler.
+    pub(super) fn take_handshake(
         &mut self,
-        now: Instant,
         lane: Lane,
         batch: Option<u64>,
         request: Request,
         progress_token: Option<Bytes>,
         out: &mut Vec<Output>,
-    ) {
-        match request.method.known() {
-            Some(Method::Ping) => {
-                return self.reply(lane, batch, request.id, Ok(Payload::empty()), out);
-            }
-            Some(Method::Initialize) => {
-                let outcome = match batch {
-                    None => self.initialize(&request, out),
-                    Some(_) => Err(ErrorObject::invalid_request(
-                        "initialize must not be part of a batch",
-                    )),
-                };
-                return self.reply(lane, batch, request.id, outcome, out);
-            }
-            _ => {}
-        }
-        let caller = match self.check_handshake_request(&request) {
-            Ok(caller) => caller,
-            Err(error) => return self.reply(lane, batch, request.id, Err(error), out),
+    ) -> Option<Arrival> {
+        let outcome = match request.method.known() {
+            Some(Method::Ping) => Ok(Payload::empty()),
+            Some(Method::Initialize) => match batch {
+                None => self.initialize(&request, out),
+                Some(_) => Err(ErrorObject::invalid_request(
+                    "initialize must not be part of a batch",
+                )),
+            },
+            _ => match self.check_handshake_request(&request) {
+                Err(error) => Err(error),
+                Ok(_) if request.method == Method::LoggingSetLevel => {
+                    self.set_log_level(request.params.as_ref(), out)
+                }
+                Ok(_)
+                    if request.method == Method::ResourcesSubscribe
+                        && self.session.resources.len() >= self.config.max_subscriptions =>
+                {
+                    let busy = "too many resources are subscribed to";
+                    Err(ErrorObject::new(ErrorCode::BUSY, busy))
+                }
+                Ok(caller) => {
+                    let admitted = Admitted {
+                        caller,
+                        log_level: self.session.log_level,
+                        progress_token,
+                    };
+                    return Some(self.arrive(lane, request, admitted));
+                }
+            },
         };
-        if request.method == Method::LoggingSetLevel {
-            let outcome = self.set_log_level(request.params.as_ref(), out);
-            return self.reply(lane, batch, request.id, outcome, out);
-        }
-        if request.method == Method::ResourcesSubscribe
-            && self.session.resources.len() >= self.config.max_subscriptions
-        {
-            let error = ErrorObject::new(ErrorCode::BUSY, "too many resources are subscribed to");
-            return self.reply(lane, batch, request.id, Err(error), out);
-        }
-        let admitted = Admitted {
-            params: kept_params(&request),
-            caller,
-            log_level: self.session.log_level,
-            progress_token,
-        };
-        self.serve(now, lane, batch, request, admitted, out);
+        self.reply(lane, batch, request.id, outcome, out);
+        None
     }
 
     fn initialize(
@@ -237,14 +256,19 @@ impl ServerMachine {
     }
 }
 
-/// The parameters of a request that are looked at again after its handler has begun.
-fn kept_params(request: &Request) -> Option<Bytes> {
-    let method = request.method.known()?;
-    let is_needed = method.rule().may_ask
-        || matches!(
-            method,
-            Method::ResourcesSubscribe | Method::ResourcesUnsubscribe
-        );
-    let params = request.params.as_ref().filter(|_| is_needed)?;
+/// The parameters of a request of this era that are looked at again after its handler has
+/// begun. In the other the client sends them again.
+pub(super) fn kept_params(serve: &Serve) -> Option<Bytes> {
+    let method = serve.method.known()?;
+    let is_needed = serve.caller.revision.era() == Era::Handshake
+        && (method.rule().may_ask || changes_subscription(method));
+    let params = serve.params.as_ref().filter(|_| is_needed)?;
     Some(params.text().clone())
+}
+
+const fn changes_subscription(method: Method) -> bool {
+    matches!(
+        method,
+        Method::ResourcesSubscribe | Method::ResourcesUnsubscribe
+    )
 }

@@ -2,7 +2,6 @@
 //!
 //! Specification: 2026-07-28 basic/patterns/subscriptions; 2025-11-25 server/resources.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::envelope::{MemberText, with_members};
@@ -76,7 +75,8 @@ impl ServerMachine {
             work: Work::Listening(Box::new(granted.clone())),
         };
         let id = request.id;
-        let key = self.serving.insert(id.clone(), in_flight);
+        let key = self.serving.reserve();
+        self.serving.insert(key, id.clone(), in_flight);
         // The first message of the stream says what is honoured.
         let params = Payload::encode(&SubscriptionsAcknowledgedNotificationParams::new(
             granted.clone(),
@@ -92,28 +92,6 @@ impl ServerMachine {
             key,
             filter: granted,
         });
-    }
-
-    /// A handler has answered `resources/subscribe` or `/unsubscribe` with success.
-    pub(super) fn note_subscription(&mut self, key: ServeKey) {
-        let Some(in_flight) = self.serving.get(key) else {
-            return;
-        };
-        let subscribes = match in_flight.method {
-            Some(Method::ResourcesSubscribe) => true,
-            Some(Method::ResourcesUnsubscribe) => false,
-            _ => return,
-        };
-        let params = in_flight.params.clone().map(Payload::from_valid);
-        let uri = params.as_ref().and_then(|p| p.string_member("uri"));
-        let Some(uri) = uri.map(Cow::into_owned) else {
-            return;
-        };
-        let resources = &mut self.session.resources;
-        resources.retain(|wanted| *wanted != uri);
-        if subscribes {
-            resources.push(uri);
-        }
     }
 
     /// Tells everyone who wants to hear of a change.

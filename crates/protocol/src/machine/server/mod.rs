@@ -2,6 +2,7 @@
 //!
 //! A peer of the handshake era goes through the states of `legacy`; requests
 //! of the stateless era are admitted one by one by `modern`, beside it.
+//! `arriving` has calls handled before they are in flight,
 //! `answering` brings answers back, `asking` brings questions to the client, `gathering`
 //! those that a handler answers with, `listening` keeps subscriptions, `telling`
 //! sends notifications that have no input of their own, `batch` gathers the answers of one frame.
@@ -9,6 +10,7 @@
 //! Specification: basic/lifecycle, basic/versioning, basic/patterns.
 
 mod answering;
+mod arriving;
 mod asking;
 mod batch;
 mod gathering;
@@ -37,6 +39,7 @@ use crate::revision::{Era, Revision};
 use crate::types::{LoggingLevel, SubscriptionFilter};
 
 pub use crate::machine::serving::ServeKey;
+pub use arriving::{Arrival, Arriving};
 pub use asking::{AskError, AskKey};
 pub use input::{Answer, Caller, Change, Input, Output, Serve, ServerConfig};
 pub use legacy::ServerState;
@@ -81,15 +84,6 @@ struct InFlight {
     /// How often its handler was started again with input.
     rounds: u32,
     work: Work,
-}
-
-/// What is known of a request that may be handled.
-#[derive(Debug)]
-struct Admitted {
-    caller: Arc<Caller>,
-    params: Option<Bytes>,
-    log_level: Option<LoggingLevel>,
-    progress_token: Option<Bytes>,
 }
 
 /// Who works on a request.
@@ -277,19 +271,35 @@ impl ServerMachine {
         request: Request,
         out: &mut Vec<Output>,
     ) {
+        if let Some(Arrival { serve, call }) = self.take_request(lane, batch, request, out) {
+            self.enter_in(now, call, batch, &serve);
+            out.push(Output::Serve(serve));
+        }
+    }
+
+    /// Gives out a request that may be handled; any other is answered.
+    fn take_request(
+        &mut self,
+        lane: Lane,
+        batch: Option<u64>,
+        request: Request,
+        out: &mut Vec<Output>,
+    ) -> Option<Arrival> {
         if self.serving.len() > 0 && self.serving.contains_id(&request.id) {
-            return self.refuse_repeated(lane, batch, &request.id, out);
+            self.refuse_repeated(lane, batch, &request.id, out);
+            return None;
         }
         // A ping takes no place, and one that is refused looks like a dead server.
         if self.serving.len() >= self.config.max_calls && request.method != Method::Ping {
             let error = ErrorObject::new(ErrorCode::BUSY, "too many requests are in flight");
-            return self.reply(lane, batch, request.id, Err(error), out);
+            self.reply(lane, batch, request.id, Err(error), out);
+            return None;
         }
         if batch.is_none()
             && request.method != Method::Initialize
             && let Some(admitted) = self.admit_again(&request)
         {
-            return self.serve_stateless(now, lane, request, admitted, out);
+            return self.take_stateless(lane, request, admitted, out);
         }
         let envelope = Envelope::of(request.params.as_ref());
         if self.is_stateless(&request, &envelope) {
@@ -300,13 +310,14 @@ impl ServerMachine {
                     request.method,
                     Revision::LATEST
                 ));
-                return self.reply(lane, batch, request.id, Err(error), out);
+                self.reply(lane, batch, request.id, Err(error), out);
+                return None;
             }
             let admitted = self.admit(&request, &envelope);
-            self.serve_stateless(now, lane, request, admitted, out);
+            self.take_stateless(lane, request, admitted, out)
         } else {
             let token = envelope.progress_token_of(request.params.as_ref());
-            self.admit_handshake(now, lane, batch, request, token, out);
+            self.take_handshake(lane, batch, request, token, out)
         }
     }
 
@@ -322,49 +333,6 @@ impl ServerMachine {
             Some(method) if method.implies_stateless() => true,
             _ => has_envelope || !self.config.serves(Era::Handshake),
         }
-    }
-
-    /// Has a request handled.
-    #[inline]
-    fn serve(
-        &mut self,
-        now: Instant,
-        lane: Lane,
-        batch: Option<u64>,
-        request: Request,
-        admitted: Admitted,
-        out: &mut Vec<Output>,
-    ) {
-        let Admitted {
-            caller,
-            params,
-            log_level,
-            progress_token,
-        } = admitted;
-        let wants_progress = progress_token.is_some();
-        let in_flight = InFlight {
-            lane,
-            batch,
-            method: request.method.known(),
-            era: caller.revision.era(),
-            caller: Arc::clone(&caller),
-            params,
-            progress_token,
-            last_progress: None,
-            log_level,
-            deadline: self.handler_deadline(now),
-            rounds: 0,
-            work: Work::Handler,
-        };
-        let key = self.serving.insert(request.id, in_flight);
-        out.push(Output::Serve(Serve {
-            key,
-            method: request.method,
-            params: request.params,
-            caller,
-            log_level,
-            wants_progress,
-        }));
     }
 
     /// The id is in flight: the first call keeps it, the second is refused.

@@ -3,15 +3,15 @@
 //! Specification: 2026-07-28 basic (`_meta`), basic/versioning, server/discover.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use serde_json::json;
 
 use crate::envelope::{Envelope, MemberText, prepend, with_members};
 use crate::jsonrpc::{ErrorCode, ErrorObject, Request};
 use crate::machine::Lane;
+use crate::machine::server::ServerMachine;
+use crate::machine::server::arriving::{Admitted, Arrival};
 use crate::machine::server::input::{Caller, Output, ServerConfig};
-use crate::machine::server::{Admitted, InFlight, ServerMachine};
 use crate::method::{Method, Need};
 use crate::payload::{Members, Payload};
 use crate::revision::{Era, Revision};
@@ -100,7 +100,6 @@ impl ServerMachine {
         self.check_stateless_method(request, &caller)?;
         Ok(Admitted {
             caller,
-            params: None,
             log_level,
             progress_token: envelope.progress_token_of(request.params.as_ref()),
         })
@@ -116,36 +115,30 @@ impl ServerMachine {
         let admitted = self.check_stateless_method(request, &known.caller);
         Some(admitted.map(|()| Admitted {
             caller: Arc::clone(&known.caller),
-            params: None,
             log_level: None,
             progress_token: None,
         }))
     }
 
-    /// Serves a request of the stateless era.
-    pub(super) fn serve_stateless(
+    /// Gives out a request of the stateless era, if it needs a handler.
+    pub(super) fn take_stateless(
         &mut self,
-        now: Instant,
         lane: Lane,
         request: Request,
         admitted: Result<Admitted, ErrorObject>,
         out: &mut Vec<Output>,
-    ) {
-        let admitted = match admitted {
-            Ok(admitted) => admitted,
-            Err(error) => return self.reply(lane, None, request.id, Err(error), out),
+    ) -> Option<Arrival> {
+        let outcome = match (admitted, request.method.known()) {
+            (Err(error), _) => Err(error),
+            (Ok(_), Some(Method::ServerDiscover)) => self.discover(),
+            (Ok(admitted), Some(Method::SubscriptionsListen)) => {
+                self.listen(lane, request, admitted.caller, out);
+                return None;
+            }
+            (Ok(admitted), _) => return Some(self.arrive(lane, request, admitted)),
         };
-        match request.method.known() {
-            Some(Method::ServerDiscover) => {
-                let outcome = self.discover();
-                return self.reply(lane, None, request.id, outcome, out);
-            }
-            Some(Method::SubscriptionsListen) => {
-                return self.listen(lane, request, admitted.caller, out);
-            }
-            _ => {}
-        }
-        self.serve(now, lane, None, request, admitted, out);
+        self.reply(lane, None, request.id, outcome, out);
+        None
     }
 
     fn check_stateless_method(
@@ -199,14 +192,18 @@ pub(super) fn check_tasks_declared(caller: &Caller) -> Result<(), ErrorObject> {
 }
 
 /// May a handler's result of this type go to this caller?
-pub(super) fn check_kind(kind: Option<&str>, in_flight: &InFlight) -> Result<(), ErrorObject> {
+pub(super) fn check_kind(
+    kind: Option<&str>,
+    method: Option<Method>,
+    caller: &Caller,
+) -> Result<(), ErrorObject> {
     if kind != Some("task") {
         return Ok(());
     }
-    if in_flight.method != Some(Method::ToolsCall) {
+    if method != Some(Method::ToolsCall) {
         return Err(ErrorObject::internal("only tools/call may become a task"));
     }
-    check_tasks_declared(&in_flight.caller)
+    check_tasks_declared(caller)
 }
 
 /// An error without the codes of earlier revisions, which must not be sent in this era.

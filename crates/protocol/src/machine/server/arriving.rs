@@ -1,0 +1,288 @@
+//! Calls that are handled where they come in.
+//!
+//! Most handlers have their answer at once. A driver that can wait for them takes a request
+//! with [`ServerMachine::receive`], and only one whose handler must wait is
+//! [entered](ServerMachine::enter) among the calls in flight. Everything that can
+//! happen to a call in flight (cancel, progress, questions, time) needs it to be entered first.
+//!
+//! Specification: basic (requests).
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use bytes::Bytes;
+
+use crate::jsonrpc::{Frame, Malformed, Message, Request, RequestId, Response};
+use crate::machine::Lane;
+use crate::machine::server::answering::{Verdict, judge};
+use crate::machine::server::input::{Answer, Caller, Output, Serve};
+use crate::machine::server::legacy::kept_params;
+use crate::machine::server::{InFlight, ServerMachine, Work};
+use crate::payload::Payload;
+use crate::types::LoggingLevel;
+
+/// A request that may be handled.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Arrival {
+    /// What its handler gets.
+    pub serve: Serve,
+    /// What its answer needs.
+    pub call: Arriving,
+}
+
+/// A call whose handler has it, and that is not yet in flight.
+///
+/// It must be [answered](ServerMachine::answer) or [entered](ServerMachine::enter) before the
+/// machine takes in anything else.
+#[derive(Debug)]
+pub struct Arriving {
+    pub(super) id: RequestId,
+    pub(super) lane: Lane,
+    /// The text of the token under which the caller wants progress.
+    pub(super) progress_token: Option<Bytes>,
+}
+
+/// What is known of a request that may be handled.
+#[derive(Debug)]
+pub(super) struct Admitted {
+    pub(super) caller: Arc<Caller>,
+    pub(super) log_level: Option<LoggingLevel>,
+    pub(super) progress_token: Option<Bytes>,
+}
+
+impl ServerMachine {
+    /// Takes in a frame as [`Input::Received`](super::Input::Received) does, but gives out a
+    /// request that may be handled instead of entering it.
+    pub fn receive(
+        &mut self,
+        now: Instant,
+        lane: Lane,
+        frame: Result<Frame, Malformed>,
+        out: &mut Vec<Output>,
+    ) -> Option<Arrival> {
+        if self.over {
+            return None;
+        }
+        match frame {
+            Ok(Frame::Single(Message::Request(request))) => {
+                self.take_request(lane, None, request, out)
+            }
+            frame => {
+                self.handle_frame(now, lane, frame, out);
+                None
+            }
+        }
+    }
+
+    /// The handler of a call that just came has an answer: what the client gets, unless the
+    /// client must be asked before. `serve` is what came with the call.
+    pub fn answer(
+        &mut self,
+        now: Instant,
+        call: Arriving,
+        serve: &Serve,
+        answer: Answer,
+        out: &mut Vec<Output>,
+    ) -> Option<Response> {
+        let method = serve.method.known();
+        match judge(answer, method, &serve.caller, &self.result_text) {
+            Verdict::Settled(outcome) => {
+                if outcome.is_ok() {
+                    let params = serve.params.as_ref().map(Payload::text);
+                    self.session.note_answer(method, params);
+                }
+                self.serving.release(serve.key);
+                Some(Response::new(call.id, outcome))
+            }
+            Verdict::Asks(result) => {
+                self.enter(now, call, serve);
+                self.input_required(now, serve.key, &result, out);
+                None
+            }
+        }
+    }
+
+    /// The handler of a call that just came must wait: from now on the call is in flight.
+    /// `serve` is what came with it.
+    pub fn enter(&mut self, now: Instant, call: Arriving, serve: &Serve) {
+        self.enter_in(now, call, None, serve);
+    }
+
+    /// The same, for a call that came in a batch.
+    pub(super) fn enter_in(
+        &mut self,
+        now: Instant,
+        call: Arriving,
+        batch: Option<u64>,
+        serve: &Serve,
+    ) {
+        let in_flight = InFlight {
+            lane: call.lane,
+            batch,
+            method: serve.method.known(),
+            era: serve.caller.revision.era(),
+            caller: Arc::clone(&serve.caller),
+            params: kept_params(serve),
+            progress_token: call.progress_token,
+            last_progress: None,
+            log_level: serve.log_level,
+            deadline: self.handler_deadline(now),
+            rounds: 0,
+            work: Work::Handler,
+        };
+        self.serving.insert(serve.key, call.id, in_flight);
+    }
+
+    /// A request that may be handled, with a key of its own.
+    pub(super) fn arrive(&mut self, lane: Lane, request: Request, admitted: Admitted) -> Arrival {
+        let call = Arriving {
+            id: request.id,
+            lane,
+            progress_token: admitted.progress_token,
+        };
+        let serve = Serve {
+            key: self.serving.reserve(),
+            method: request.method,
+            params: request.params,
+            caller: admitted.caller,
+            log_level: admitted.log_level,
+            wants_progress: call.progress_token.is_some(),
+        };
+        Arrival { serve, call }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::jsonrpc::{ErrorCode, ErrorObject, Limits};
+    use crate::machine::server::{Change, Input, ServerConfig};
+    use crate::types::{Implementation, ServerCapabilities};
+
+    const CAPABILITIES: &str = r#"{"tools":{},"prompts":{},"resources":{"subscribe":true}}"#;
+    const OPENING: [&str; 2] = [
+        r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},"clientInfo":{"name":"c","version":"1"}}}"#,
+        r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+    ];
+    const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
+
+    fn frame(text: &str) -> Result<Frame, Malformed> {
+        Frame::read(&Bytes::copy_from_slice(text.as_bytes()), &Limits::default())
+    }
+
+    fn payload(text: &str) -> Payload {
+        Payload::parse(Bytes::copy_from_slice(text.as_bytes()), &Limits::default()).unwrap()
+    }
+
+    fn machine() -> ServerMachine {
+        let capabilities: ServerCapabilities = serde_json::from_str(CAPABILITIES).unwrap();
+        let config = ServerConfig::new(Implementation::new("s", "1"), capabilities);
+        let mut machine = ServerMachine::new(config);
+        for line in OPENING {
+            received(&mut machine, line);
+        }
+        machine
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "any time will do")]
+    fn now() -> Instant {
+        Instant::now()
+    }
+
+    fn received(machine: &mut ServerMachine, line: &str) -> Vec<Output> {
+        let mut out = Vec::new();
+        let (lane, frame) = (Lane::SHARED, frame(line));
+        machine.handle(now(), Input::Received { lane, frame }, &mut out);
+        out
+    }
+
+    fn arrived(machine: &mut ServerMachine, line: &str) -> Arrival {
+        let mut out = Vec::new();
+        let arrival = machine.receive(now(), Lane::SHARED, frame(line), &mut out);
+        assert_eq!(out, []);
+        arrival.expect("a handler is wanted")
+    }
+
+    /// What follows from an answer, however the call was taken in.
+    fn check(line: &str, answer: &Answer) {
+        let mut entered = machine();
+        let out = received(&mut entered, line);
+        let [Output::Serve(serve)] = out.as_slice() else {
+            panic!("{out:?}");
+        };
+        let mut expected = Vec::new();
+        let (key, given) = (serve.key, answer.clone());
+        entered.handle(now(), Input::Answered { key, answer: given }, &mut expected);
+
+        let mut direct = machine();
+        let Arrival { serve, call } = arrived(&mut direct, line);
+        assert_eq!(serve.key, key);
+        let mut out = Vec::new();
+        let response = direct.answer(now(), call, &serve, answer.clone(), &mut out);
+        if let Some(response) = response {
+            out.insert(0, Output::send(Lane::SHARED, response));
+        }
+        assert_eq!(out, expected, "{line} {answer:?}");
+        assert_eq!(direct.open_calls(), entered.open_calls());
+        assert_eq!(direct.open_questions(), entered.open_questions());
+
+        let uri = "file:///a".to_owned();
+        let change = || Input::Changed(Change::Resource { uri: uri.clone() });
+        let (mut out, mut expected) = (Vec::new(), Vec::new());
+        direct.handle(now(), change(), &mut out);
+        entered.handle(now(), change(), &mut expected);
+        assert_eq!(out, expected, "{line} {answer:?}");
+    }
+
+    #[test]
+    fn an_answer_is_the_same_whether_its_call_was_in_flight_or_not() {
+        let call = r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"a"}}"#;
+        let stateless = call.replace(r#"{"name""#, &format!(r#"{{{META},"name""#));
+        let subscribe = r#"{"jsonrpc":"2.0","id":"x","method":"resources/subscribe","params":{"uri":"file:///a"}}"#;
+        let question = r#"{"resultType":"input_required","inputRequests":{"q":{"method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","properties":{}}}}}}"#;
+        for line in [call, &stateless, subscribe] {
+            for answer in [
+                Answer::Result(payload(r#"{"content":[]}"#)),
+                Answer::Result(payload(question)),
+                Answer::Result(payload(r#"{"resultType":"task"}"#)),
+                Answer::InputRequired(payload(question)),
+                Answer::Error(ErrorObject::new(ErrorCode::RESOURCE_NOT_FOUND, "no")),
+            ] {
+                check(line, &answer);
+            }
+        }
+    }
+
+    #[test]
+    fn a_call_that_is_entered_is_in_flight() {
+        let mut machine = machine();
+        let line = r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"a"}}"#;
+        let Arrival { serve, call } = arrived(&mut machine, line);
+        assert_eq!(machine.open_calls(), 0);
+        machine.enter(now(), call, &serve);
+        assert!(machine.is_open(serve.key));
+        let refused = received(&mut machine, line);
+        assert!(matches!(refused.as_slice(), [Output::Send { .. }]));
+        let cancel =
+            r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}"#;
+        let stopped = Output::Stop { key: serve.key };
+        assert_eq!(received(&mut machine, cancel).first(), Some(&stopped));
+        assert_eq!(machine.open_calls(), 0);
+    }
+
+    #[test]
+    fn a_key_is_never_used_again() {
+        let mut machine = machine();
+        let line = r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"a"}}"#;
+        let mut last = None;
+        for _ in 0..3 {
+            let Arrival { serve, call } = arrived(&mut machine, line);
+            assert!(last < Some(serve.key));
+            last = Some(serve.key);
+            let answer = Answer::Result(Payload::empty());
+            let response = machine.answer(now(), call, &serve, answer, &mut Vec::new());
+            assert!(response.is_some_and(|response| response.outcome.is_ok()));
+        }
+    }
+}
