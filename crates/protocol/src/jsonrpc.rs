@@ -9,6 +9,7 @@
 mod error_object;
 mod limits;
 mod read;
+mod reader;
 mod request_id;
 mod write;
 
@@ -20,6 +21,7 @@ use bytes::Bytes;
 pub use error_object::{ErrorCode, ErrorObject};
 pub use limits::Limits;
 pub use read::{Frame, Malformed, Problem, Shape};
+pub use reader::FrameReader;
 pub use request_id::{BadRequestId, RequestId};
 
 use crate::method::Method;

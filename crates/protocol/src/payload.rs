@@ -8,7 +8,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use bytes::Bytes;
+use bytes::{Buf, Bytes};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -104,55 +104,16 @@ impl Payload {
 
     /// Reads the value that comes next and notes what is often asked for.
     pub(crate) fn scan(frame: &Bytes, scanner: &mut Scanner<'_>) -> Result<Self, Fault> {
-        let is_object = scanner.peek()? == b'{';
-        let start = scanner.position();
-        let broke_line = std::mem::replace(&mut scanner.broke_line, false);
-        let mut noted = Noted {
-            known: true,
-            ..Noted::NOT_YET
-        };
-        let end = if is_object {
-            scanner.enter(b'{')?;
-            let mut first = true;
-            let mut has_arguments = false;
-            // The order in which nearly everyone calls a tool.
-            if scanner.guess(b"\"name\":") {
-                let value = scanner.value()?;
-                noted.plain_name = !scanner.text().escaped;
-                noted.name = Span::new(value.start - start, value.end - start);
-                first = false;
-                if scanner.guess(b",\"arguments\":") {
-                    let value = scanner.value()?;
-                    noted.arguments = Span::new(value.start - start, value.end - start);
-                    has_arguments = true;
-                }
-            }
-            let mut seen = SeenNames::default();
-            while scanner.next_name(first)? {
-                if first {
-                    first = false;
-                } else if seen.is_empty() {
-                    seen.insert_if(noted.name.is_some(), NAME);
-                    seen.insert_if(has_arguments, ARGUMENTS);
-                }
-                let name = scanner.text();
-                let value = scanner.value()?;
-                let raw = name.of(frame);
-                if !seen.insert(raw, name.escaped) {
-                    return Err(Fault::Repeated { at: name.start });
-                }
-                noted.note(raw, name.escaped, value.start - start..value.end - start);
-            }
-            scanner.position()
-        } else {
-            scanner.value()?.end
-        };
-        noted.one_line = Some(!scanner.broke_line);
-        scanner.broke_line |= broke_line;
-        Ok(Self {
-            text: frame.slice(start..end),
-            noted,
-        })
+        let (part, noted) = Noted::scan(scanner, None)?;
+        let text = frame.slice(part);
+        Ok(Self { text, noted })
+    }
+
+    /// Makes what was noted of a part of a frame its payload, without a count of another owner.
+    pub(crate) fn of_frame(mut frame: Bytes, part: &Range<usize>, noted: Noted) -> Self {
+        frame.truncate(part.end);
+        frame.advance(part.start.min(part.end));
+        Self { text: frame, noted }
     }
 
     /// The text.
@@ -300,9 +261,39 @@ fn has_no_line_break(text: &[u8]) -> bool {
     memchr::memchr2(b'\n', b'\r', text).is_none()
 }
 
+/// The `_meta` that a peer has sent last.
+///
+/// Most peers send the same with every request. Text that is the same to the byte is just as
+/// valid, so it is compared and not walked over again.
+#[derive(Debug, Default)]
+pub(crate) struct KnownMeta {
+    text: Vec<u8>,
+    items: u32,
+}
+
+impl KnownMeta {
+    /// Steps over a `_meta`, which must stand as deep as the one before it.
+    fn scan(&mut self, scanner: &mut Scanner<'_>) -> Result<Range<usize>, Fault> {
+        let start = scanner.position();
+        if !self.text.is_empty() && scanner.guess_all(&self.text, self.items) {
+            return Ok(start..scanner.position());
+        }
+        let items = scanner.items_left();
+        let value = scanner.value()?;
+        // A number could go on behind its text, and line breaks would not be noted.
+        let text = scanner.source().get(value.clone()).unwrap_or_default();
+        if text.first() == Some(&b'{') && text.len() <= MOST_KNOWN && !scanner.broke_line {
+            self.text.clear();
+            self.text.extend_from_slice(text);
+            self.items = items - scanner.items_left();
+        }
+        Ok(value)
+    }
+}
+
 /// What was seen of a payload while its frame was read.
 #[derive(Clone)]
-struct Noted {
+pub(crate) struct Noted {
     known: bool,
     one_line: Option<bool>,
     /// The name is known to have no escapes.
@@ -330,6 +321,95 @@ impl Noted {
         name: Span::NONE,
         arguments: Span::NONE,
     };
+
+    /// Steps over the value that comes next: where it stands, and what was seen of it.
+    pub(crate) fn scan(
+        scanner: &mut Scanner<'_>,
+        known_meta: Option<&mut KnownMeta>,
+    ) -> Result<(Range<usize>, Self), Fault> {
+        let is_object = scanner.peek()? == b'{';
+        let start = scanner.position();
+        let broke_line = std::mem::replace(&mut scanner.broke_line, false);
+        let mut noted = Self {
+            known: true,
+            ..Self::NOT_YET
+        };
+        if is_object {
+            scanner.enter(b'{')?;
+            noted.scan_usual(scanner, start, known_meta)?;
+            if !scanner.guess_end() {
+                noted.scan_others(scanner, start)?;
+            }
+        } else {
+            scanner.value()?;
+        }
+        noted.one_line = Some(!scanner.broke_line);
+        scanner.broke_line |= broke_line;
+        Ok((start..scanner.position(), noted))
+    }
+
+    /// The members of a call to a tool, in the order in which nearly everyone writes them.
+    #[inline]
+    fn scan_usual(
+        &mut self,
+        scanner: &mut Scanner<'_>,
+        start: usize,
+        known_meta: Option<&mut KnownMeta>,
+    ) -> Result<(), Fault> {
+        let mut known_meta = known_meta;
+        let mut scan_meta = |scanner: &mut Scanner<'_>| {
+            let value = match &mut known_meta {
+                Some(known) => known.scan(scanner)?,
+                None => scanner.value()?,
+            };
+            Ok(Span::new(value.start - start, value.end - start))
+        };
+        if scanner.guess(b"\"_meta\":") {
+            self.meta = scan_meta(scanner)?;
+            if !scanner.guess(b",\"name\":") {
+                return Ok(());
+            }
+        } else if !scanner.guess(b"\"name\":") {
+            return Ok(());
+        }
+        let is_string = scanner.peek()? == b'"';
+        let name = scanner.position();
+        if is_string {
+            scanner.string()?;
+            self.plain_name = !scanner.text().escaped;
+        } else {
+            scanner.value()?;
+        }
+        self.name = Span::new(name - start, scanner.position() - start);
+        if scanner.guess(b",\"arguments\":") {
+            let value = scanner.value()?;
+            self.arguments = Span::new(value.start - start, value.end - start);
+        }
+        if !self.meta.is_some() && scanner.guess(b",\"_meta\":") {
+            self.meta = scan_meta(scanner)?;
+        }
+        Ok(())
+    }
+
+    /// Members of any name in any order, up to the end of the object.
+    fn scan_others(&mut self, scanner: &mut Scanner<'_>, start: usize) -> Result<(), Fault> {
+        let mut seen = SeenNames::default();
+        seen.insert_if(self.name.is_some(), NAME);
+        seen.insert_if(self.arguments.is_some(), ARGUMENTS);
+        seen.insert_if(self.meta.is_some(), META);
+        let mut first = !(self.name.is_some() || self.meta.is_some());
+        while scanner.next_name(first)? {
+            first = false;
+            let name = scanner.text();
+            let value = scanner.value()?;
+            let raw = name.of(scanner.source());
+            if !seen.insert(raw, name.escaped) {
+                return Err(Fault::Repeated { at: name.start });
+            }
+            self.note(raw, name.escaped, value.start - start..value.end - start);
+        }
+        Ok(())
+    }
 
     fn note(&mut self, name: &[u8], escaped: bool, value: Range<usize>) {
         let place = match name {
@@ -366,6 +446,9 @@ impl Span {
         (self.end > 0).then_some(self.start as usize..self.end as usize)
     }
 }
+
+/// A `_meta` that is longer is walked over each time.
+const MOST_KNOWN: usize = 4 * 1024;
 
 const META: &str = "_meta";
 const RESULT_TYPE: &str = "resultType";

@@ -188,13 +188,67 @@ impl<'a> Scanner<'a> {
     /// has the name, its colon, and before it the comma if it is not the first.
     #[inline]
     pub(crate) fn guess(&mut self, beginning: &[u8]) -> bool {
+        self.guess_all(beginning, 1)
+    }
+
+    /// Steps over text with so many members and items when exactly that comes next.
+    #[inline]
+    pub(crate) fn guess_all(&mut self, text: &[u8], items: u32) -> bool {
         let rest = self.text.get(self.at..).unwrap_or_default();
-        if !rest.starts_with(beginning) || self.items == 0 {
+        if !rest.starts_with(text) || self.items < items {
             return false;
         }
-        self.items -= 1;
-        self.at += beginning.len();
+        self.items -= items;
+        self.at += text.len();
         true
+    }
+
+    /// Steps over a whole number without a sign when it comes next, in its plain form.
+    #[inline]
+    pub(crate) fn guess_number(&mut self) -> Option<i64> {
+        let rest = self.text.get(self.at..)?;
+        let mut number = 0;
+        let mut length = 0;
+        while let Some(digit @ b'0'..=b'9') = rest.get(length) {
+            number = number * 10 + i64::from(digit - b'0');
+            length += 1;
+            // One more would not fit for certain.
+            if length > 17 {
+                return None;
+            }
+        }
+        // A leading zero is not the plain form.
+        if length == 0 || length > 1 && rest.first() == Some(&b'0') {
+            return None;
+        }
+        self.at += length;
+        Some(number)
+    }
+
+    /// Steps over the brace that ends an object when it comes next.
+    #[inline]
+    pub(crate) fn guess_end(&mut self) -> bool {
+        let is_end = self.text.get(self.at) == Some(&b'}');
+        if is_end {
+            self.at += 1;
+            self.depth += 1;
+        }
+        is_end
+    }
+
+    /// How many more members and items there may be.
+    pub(crate) const fn items_left(&self) -> u32 {
+        self.items
+    }
+
+    /// Has everything been stepped over?
+    pub(crate) const fn is_at_end(&self) -> bool {
+        self.at == self.text.len()
+    }
+
+    /// The text that is walked over.
+    pub(crate) const fn source(&self) -> &'a [u8] {
+        self.text
     }
 
     /// Whether another item of an array follows; past the closing bracket if not.
@@ -297,35 +351,35 @@ impl<'a> Scanner<'a> {
 
     /// Steps over a string; [`Scanner::text`] is what stands between its quotes.
     #[inline]
-    fn string(&mut self) -> Result<(), Fault> {
+    pub(crate) fn string(&mut self) -> Result<(), Fault> {
         if self.peek()? != b'"' {
             return Err(self.unexpected());
         }
         let start = self.at + 1;
-        let mut at = start;
+        let rest = self.text.get(start..).unwrap_or_default();
+        let (words, _) = rest.as_chunks::<8>();
+        let mut length = 0;
         // Names and most values are short and plain: found within a few words.
-        while let Some(word) = chunk::<8>(self.text, at) {
+        for word in words.iter().take(FEW_WORDS) {
             let special = special_bytes(u64::from_le_bytes(*word));
             if special == 0 {
-                at += 8;
-                if at - start >= 96 {
-                    break;
-                }
+                length += 8;
                 continue;
             }
-            at += (special.trailing_zeros() / 8) as usize;
-            if self.text.get(at) == Some(&b'"') {
-                self.at = at + 1;
+            length += (special.trailing_zeros() / 8) as usize;
+            if rest.get(length) == Some(&b'"') {
+                let end = start + length;
+                self.at = end + 1;
                 self.last = Text {
                     start,
-                    end: at,
+                    end,
                     escaped: false,
                 };
                 return Ok(());
             }
             break;
         }
-        self.at = at;
+        self.at = start + length;
         self.long_string(start)
     }
 
@@ -519,6 +573,9 @@ impl<'a> Scanner<'a> {
         }
     }
 }
+
+/// Strings up to this many words of eight bytes are looked at word by word.
+const FEW_WORDS: usize = 12;
 
 #[inline]
 fn chunk<const N: usize>(text: &[u8], at: usize) -> Option<&[u8; N]> {

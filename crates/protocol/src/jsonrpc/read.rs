@@ -9,8 +9,8 @@ use std::ops::Range;
 use bytes::Bytes;
 
 use super::{
-    ErrorCode, ErrorObject, ExtraMembers, Limits, Message, MethodName, Notification, Request,
-    RequestId, Response,
+    ErrorCode, ErrorObject, ExtraMembers, FrameReader, Limits, Message, MethodName, Notification,
+    Request, RequestId, Response,
 };
 use crate::method::Method;
 use crate::payload::{Payload, string_of};
@@ -31,6 +31,11 @@ impl Frame {
     /// # Errors
     /// When the frame as a whole is not JSON, or not a message.
     pub fn read(bytes: &Bytes, limits: &Limits) -> Result<Self, Malformed> {
+        FrameReader::new(*limits).read(bytes.clone())
+    }
+
+    /// Reads a frame of any form.
+    pub(super) fn read_any(bytes: &Bytes, limits: &Limits) -> Result<Self, Malformed> {
         if bytes.len() > limits.bytes {
             return Err(Malformed::too_large(bytes, limits.bytes));
         }

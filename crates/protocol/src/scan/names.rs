@@ -35,11 +35,6 @@ pub(crate) struct SeenNames {
 }
 
 impl SeenNames {
-    #[inline]
-    pub(crate) const fn is_empty(&self) -> bool {
-        self.count == 0
-    }
-
     /// Notes a name that was seen elsewhere, if it was.
     pub(crate) fn insert_if(&mut self, seen: bool, name: &str) {
         if seen {

@@ -1,0 +1,229 @@
+//! Reads the frames of one peer.
+//!
+//! Nearly every request is written in the same way: those are read in one go. Whatever is
+//! not written so is left to `read`, from its beginning.
+//!
+//! Specification: basic (messages), every revision.
+
+use std::ops::Range;
+
+use bytes::Bytes;
+
+use super::{ExtraMembers, Frame, Limits, Malformed, Message, MethodName, Request, RequestId};
+use crate::framing::Line;
+use crate::method::Method;
+use crate::payload::{KnownMeta, Noted, Payload};
+use crate::scan::Scanner;
+
+/// Reads the frames of one peer, which says much of the same in each.
+///
+/// ```
+/// use switchboard_protocol::jsonrpc::{Frame, FrameReader, Limits};
+///
+/// let mut reader = FrameReader::new(Limits::default());
+/// let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+/// assert!(matches!(reader.read(ping.into()), Ok(Frame::Single(_))));
+/// ```
+#[derive(Debug)]
+pub struct FrameReader {
+    limits: Limits,
+    known_meta: KnownMeta,
+}
+
+impl FrameReader {
+    /// A reader that takes frames within these limits.
+    pub fn new(limits: Limits) -> Self {
+        Self {
+            limits,
+            known_meta: KnownMeta::default(),
+        }
+    }
+
+    /// Reads a frame.
+    ///
+    /// # Errors
+    /// When the frame as a whole is not JSON, or not a message.
+    pub fn read(&mut self, frame: Bytes) -> Result<Frame, Malformed> {
+        match self.read_usual(&frame) {
+            Some(usual) => Ok(Frame::Single(Message::Request(usual.request(frame)))),
+            None => Frame::read_any(&frame, &self.limits),
+        }
+    }
+
+    /// Reads what stands on a line.
+    ///
+    /// # Errors
+    /// When it is no message, or more than the limit.
+    pub fn read_line(&mut self, line: Line) -> Result<Frame, Malformed> {
+        match line {
+            Line::Text(text) => self.read(text),
+            Line::Oversized { prefix, limit } => Err(Malformed::too_large(&prefix, limit)),
+        }
+    }
+
+    /// Reads a request if it is written as most are: JSON-RPC's own members in their order, a
+    /// number for an id, a method of the table, and no white space between them.
+    fn read_usual(&mut self, frame: &[u8]) -> Option<Usual> {
+        if frame.len() > self.limits.bytes {
+            return None;
+        }
+        let mut scanner = Scanner::new(frame, self.limits.bounds());
+        scanner.enter(b'{').ok()?;
+        if !scanner.guess_all(b"\"jsonrpc\":\"2.0\",\"id\":", 2) {
+            return None;
+        }
+        let id = scanner.guess_number()?;
+        if !scanner.guess(b",\"method\":") {
+            return None;
+        }
+        scanner.string().ok()?;
+        let method = Method::from_bytes(scanner.text().of(frame))?;
+        if !scanner.guess(b",\"params\":") || scanner.peek() != Ok(b'{') {
+            return None;
+        }
+        let (part, noted) = Noted::scan(&mut scanner, Some(&mut self.known_meta)).ok()?;
+        (scanner.guess_end() && scanner.is_at_end()).then_some(Usual {
+            id,
+            method,
+            params: part,
+            noted,
+        })
+    }
+}
+
+/// A request that is written as most are.
+struct Usual {
+    id: i64,
+    method: Method,
+    params: Range<usize>,
+    noted: Noted,
+}
+
+impl Usual {
+    /// The request, of which this was found in the frame.
+    #[inline]
+    fn request(self, frame: Bytes) -> Request {
+        Request {
+            id: RequestId::from(self.id),
+            method: MethodName::Known(self.method),
+            params: Some(Payload::of_frame(frame, &self.params, self.noted)),
+            extra: ExtraMembers::default(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const META: &str =
+        r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","a":[1,{}]}"#;
+
+    fn calls() -> [String; 4] {
+        let call = |params: &str| {
+            format!(r#"{{"jsonrpc":"2.0","id":17,"method":"tools/call","params":{{{params}}}}}"#)
+        };
+        let name = r#""name":"echo","arguments":{"text":"so \n long"}"#;
+        [
+            call(name),
+            call(&format!("{name},{META}")),
+            call(&format!("{META},{name}")),
+            call(&format!(r#"{META},"cursor":"x""#)),
+        ]
+    }
+
+    /// The quick way must say of a frame what the rules say.
+    fn check(reader: &mut FrameReader, text: &[u8]) {
+        let frame = Bytes::copy_from_slice(text);
+        let expected = Frame::read_any(&frame, &reader.limits);
+        let found = reader.read(frame);
+        let shown = text.escape_ascii();
+        assert_eq!(found, expected, "{shown}");
+        let noted = |frame: &Result<Frame, Malformed>| match frame {
+            Ok(Frame::Single(Message::Request(request))) => {
+                let params = request.params.as_ref()?;
+                Some((
+                    params.name().map(|name| name.into_owned()),
+                    params.meta().map(<[u8]>::to_vec),
+                    params.arguments().map(<[u8]>::to_vec),
+                    params.is_one_line(),
+                ))
+            }
+            _ => None,
+        };
+        assert_eq!(noted(&found), noted(&expected), "{shown}");
+    }
+
+    #[test]
+    fn what_is_written_in_the_usual_way_is_read_in_one_go() {
+        let mut reader = FrameReader::new(Limits::default());
+        for call in calls() {
+            assert!(reader.read_usual(call.as_bytes()).is_some(), "{call}");
+            check(&mut reader, call.as_bytes());
+        }
+    }
+
+    #[test]
+    fn every_change_of_a_byte_is_read_by_the_rules() {
+        for call in calls() {
+            let mut reader = FrameReader::new(Limits::default());
+            for at in 0..call.len() {
+                check(&mut reader, &call.as_bytes()[..at]);
+                for byte in *b"\"\\{}[],: \n\r0a\xff" {
+                    let mut text = call.clone().into_bytes();
+                    text[at] = byte;
+                    check(&mut reader, &text);
+                    text.insert(at, byte);
+                    check(&mut reader, &text);
+                    // What is known is what was valid, whatever came between.
+                    check(&mut reader, call.as_bytes());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn ids_are_read_as_they_are_written() {
+        let mut reader = FrameReader::new(Limits::default());
+        for id in [
+            "0",
+            "-0",
+            "00",
+            "01",
+            "-1",
+            "1.0",
+            "1e3",
+            "99999999999999999",
+            "9223372036854775807",
+            "9223372036854775808",
+            "\"17\"",
+            "null",
+        ] {
+            let [call, ..] = calls();
+            check(&mut reader, call.replace("17", id).as_bytes());
+        }
+    }
+
+    #[test]
+    fn limits_hold_for_what_is_known_too() {
+        for call in calls() {
+            for items in 0..16 {
+                for depth in 0..6 {
+                    let limits = Limits {
+                        items,
+                        depth,
+                        ..Limits::default()
+                    };
+                    let mut reader = FrameReader::new(limits);
+                    check(&mut reader, call.as_bytes());
+                    check(&mut reader, call.as_bytes());
+                }
+            }
+            let limits = Limits {
+                bytes: call.len() - 1,
+                ..Limits::default()
+            };
+            check(&mut FrameReader::new(limits), call.as_bytes());
+        }
+    }
+}
