@@ -40,8 +40,12 @@ pub(crate) fn decode_arguments<T: DeserializeOwned>(
     if text.trim_ascii_start().first() != Some(&b'{') {
         return Err(ArgumentError::at_root("expected an object"));
     }
+    // Once for all strings in it: serde_json would look at each by itself.
+    let Ok(checked) = std::str::from_utf8(text) else {
+        return Err(ArgumentError::at_root("expected UTF-8"));
+    };
     let ignored = Cell::new(false);
-    let mut reader = serde_json::Deserializer::from_slice(text);
+    let mut reader = serde_json::Deserializer::from_str(checked);
     let decoded = T::deserialize(strict::Noting::new(&mut reader, &ignored));
     match decoded.and_then(|value| reader.end().map(|()| value)) {
         Ok(value) if !ignored.get() => Ok(value),

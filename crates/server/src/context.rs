@@ -224,6 +224,10 @@ impl Context {
 
     /// The call has ended; whoever waits for that is told, unless a task goes on.
     pub(crate) fn end(&self) {
+        // If nobody else has it, there is nobody to tell.
+        if Arc::strong_count(&self.0) == 1 {
+            return;
+        }
         // A task that nobody has taken up does not go on either.
         if !self.is_task() || self.take_begun().is_some() {
             self.end_task();

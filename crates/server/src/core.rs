@@ -8,12 +8,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use switchboard_protocol::jsonrpc::{ErrorObject, Frame, Malformed, Response};
+use switchboard_protocol::jsonrpc::{ErrorObject, Frame, Malformed};
 use switchboard_protocol::machine::Lane;
 use switchboard_protocol::machine::server::{
-    Answer, Arrival, Arriving, AskError, AskKey, Input, Output, Serve, ServeKey, ServerConfig,
-    ServerMachine, ServerState,
+    Answer, Arrival, Arriving, AskError, AskKey, Input, Output, Reply, Serve, ServeKey,
+    ServerConfig, ServerMachine, ServerState,
 };
+use switchboard_protocol::types::CallToolResult;
 use switchboard_protocol::{Method, Payload, Revision};
 use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
@@ -108,8 +109,8 @@ impl Core {
         arrival
     }
 
-    /// The handler of a call that just came has answered; gives what is to be sent, and
-    /// appends what else is left for the driver.
+    /// The handler of a call that just came has answered; gives what is to be sent. If that
+    /// is nothing, what follows is appended, and [`take_own`](Self::take_own) comes next.
     pub(crate) fn answer(
         &mut self,
         now: Instant,
@@ -117,12 +118,9 @@ impl Core {
         context: &Context,
         mut answer: Answer,
         out: &mut Vec<Output>,
-    ) -> Option<Response> {
+    ) -> Option<Reply<'_>> {
         self.check_size(&mut answer);
-        let place = out.len();
-        let response = self.machine.answer(now, call, context.serve(), answer, out);
-        self.take_own(place, out);
-        response
+        self.machine.answer(now, call, context.serve(), answer, out)
     }
 
     /// A handler has answered.
@@ -174,7 +172,7 @@ impl Core {
     }
 
     /// Does what is not for the driver, of what was appended from this place on.
-    fn take_own(&mut self, mut place: usize, out: &mut Vec<Output>) {
+    pub(crate) fn take_own(&mut self, mut place: usize, out: &mut Vec<Output>) {
         while let Some(output) = out.get(place) {
             if !matches!(output, Output::Stop { .. } | Output::Reply { .. }) {
                 place += 1;
@@ -203,6 +201,13 @@ impl Core {
 
     /// What the client would refuse to read is not sent.
     fn check_size(&self, answer: &mut Answer) {
+        if let Answer::Text(text) = answer {
+            // No character takes more than six, and a result of one text little beside it.
+            if text.len() < self.most_bytes.saturating_sub(64) / 6 {
+                return;
+            }
+            *answer = Answer::Result(CallToolResult::text_payload(text));
+        }
         let (Answer::Result(result) | Answer::InputRequired(result)) = &*answer else {
             return;
         };

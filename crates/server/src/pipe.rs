@@ -15,9 +15,9 @@ use std::task::{Context as TaskContext, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use switchboard_protocol::framing::Line;
-use switchboard_protocol::jsonrpc::Limits as MessageLimits;
+use switchboard_protocol::jsonrpc::FrameReader;
 use switchboard_protocol::machine::server::{
-    Arrival, AskError, Caller, Input, Output, Serve, ServeKey, ServerMachine,
+    Arrival, AskError, Caller, Input, Output, Reply, Serve, ServeKey, ServerMachine,
 };
 use switchboard_protocol::{Method, Payload};
 use switchboard_transport::lines::Lines;
@@ -52,7 +52,7 @@ where
     let mut connection = Connection {
         core: Core::new(ServerMachine::new(site.config()), limits.bytes),
         lines: Lines::new(read, write, limits),
-        limits,
+        reader: FrameReader::new(limits),
         out: Vec::new(),
         spare: Vec::new(),
         said: Vec::new(),
@@ -71,7 +71,7 @@ struct Connection<R, W> {
     site: Arc<Site>,
     core: Core,
     lines: Lines<R, W>,
-    limits: MessageLimits,
+    reader: FrameReader,
     link: Arc<PipeLink>,
     /// The same, as handlers know it.
     handle: Arc<dyn Link>,
@@ -133,7 +133,7 @@ where
                     Poll::Ready(Ok(true)) => continue,
                     Poll::Ready(Ok(false)) => {
                         if let Some(line) = self.lines.finish_line() {
-                            self.receive(Instant::now(), &line);
+                            self.receive(Instant::now(), line);
                         }
                         self.drain();
                         continue;
@@ -198,13 +198,13 @@ where
                 return true;
             };
             let now = *now.get_or_insert_with(Instant::now);
-            self.receive(now, &line);
+            self.receive(now, line);
         }
         false
     }
 
-    fn receive(&mut self, now: Instant, line: &Line) {
-        let frame = line.read(&self.limits);
+    fn receive(&mut self, now: Instant, line: Line) {
+        let frame = self.reader.read_line(line);
         if let Some(arrival) = self.core.receive(now, frame, &mut self.out) {
             self.begin(now, arrival);
         }
@@ -242,9 +242,11 @@ where
         let context = self.context(serve);
         match start(&*self.site.service, &context) {
             Started::Done(answer) if !self.link.has_said() => {
-                let answer = self.core.answer(now, call, &context, answer, &mut self.out);
-                if let Some(response) = answer {
-                    self.lines.send(&response.into());
+                let reply = self.core.answer(now, call, &context, answer, &mut self.out);
+                match reply {
+                    Some(Reply::Text(text)) => self.lines.send_written(|out| text.write(out)),
+                    Some(Reply::Response(response)) => self.lines.send_response(&response),
+                    None => self.core.take_own(0, &mut self.out),
                 }
             }
             started => {

@@ -104,6 +104,19 @@ impl<R, W> Lines<R, W> {
         self.outgoing.end_line();
     }
 
+    /// Queues a response, in the same way.
+    pub fn send_response(&mut self, response: &Response) {
+        self.outgoing.push_response(response);
+        self.outgoing.end_line();
+    }
+
+    /// Queues a short message that is written by whoever knows it: one line of text that is
+    /// appended without its end.
+    pub fn send_written(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+        write(self.outgoing.text());
+        self.outgoing.end_line();
+    }
+
     /// Queues the answers of a batch as one array.
     pub fn send_batch(&mut self, responses: &[Response]) {
         self.outgoing.push_batch(responses);

@@ -94,6 +94,13 @@ impl RequestId {
         }
     }
 
+    /// Appends the beginning of a response with this id.
+    #[inline]
+    pub(crate) fn write_head(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
+        self.write(out);
+    }
+
     fn to_json(&self) -> String {
         let mut text = Vec::new();
         self.write(&mut text);

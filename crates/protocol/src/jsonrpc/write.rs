@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use super::{ErrorObject, ExtraMembers, Message, MethodName, RequestId};
+use super::{ErrorObject, ExtraMembers, Message, MethodName, Response};
 use crate::framing::append_without_line_breaks;
 use crate::payload::Payload;
 
@@ -28,27 +28,20 @@ impl Message {
     /// For whoever can write several buffers at once: a large payload need not be copied.
     /// If it is not [one line](Payload::is_one_line), a line-based transport must use [`Message::write`].
     pub fn write_head(&self, out: &mut Vec<u8>) -> (Option<&Payload>, &'static [u8]) {
-        out.extend_from_slice(b"{\"jsonrpc\":\"2.0\"");
         match self {
             Self::Request(request) => {
-                write_id(Some(&request.id), out);
+                request.id.write_head(out);
                 write_method(&request.method, out);
                 write_extra(&request.extra, out);
                 write_member(b",\"params\":", request.params.as_ref(), out)
             }
             Self::Notification(notification) => {
+                out.extend_from_slice(b"{\"jsonrpc\":\"2.0\"");
                 write_method(&notification.method, out);
                 write_extra(&notification.extra, out);
                 write_member(b",\"params\":", notification.params.as_ref(), out)
             }
-            Self::Response(response) => {
-                write_id(response.id.as_ref(), out);
-                write_extra(&response.extra, out);
-                match &response.outcome {
-                    Ok(result) => write_member(b",\"result\":", Some(result), out),
-                    Err(error) => write_error(error, out),
-                }
-            }
+            Self::Response(response) => response.write_head(out),
         }
     }
 
@@ -64,11 +57,19 @@ impl Message {
     }
 }
 
-fn write_id(id: Option<&RequestId>, out: &mut Vec<u8>) {
-    // An error whose request had no readable id goes without one: `null` is not an id.
-    if let Some(id) = id {
-        out.extend_from_slice(b",\"id\":");
-        id.write(out);
+impl Response {
+    /// The same as [`Message::write_head`], for a response.
+    pub fn write_head(&self, out: &mut Vec<u8>) -> (Option<&Payload>, &'static [u8]) {
+        match &self.id {
+            Some(id) => id.write_head(out),
+            // An error whose request had no readable id goes without one: `null` is not an id.
+            None => out.extend_from_slice(b"{\"jsonrpc\":\"2.0\""),
+        }
+        write_extra(&self.extra, out);
+        match &self.outcome {
+            Ok(result) => write_member(b",\"result\":", Some(result), out),
+            Err(error) => write_error(error, out),
+        }
     }
 }
 

@@ -231,8 +231,6 @@ impl CallToolResult {
 
     /// The same, as it goes out: in every revision, and without the way through the type.
     pub fn text_payload(text: &str) -> Payload {
-        let before = br#"{"content":[{"type":"text","text":"#;
-        let after = b"}]}";
         // Exactly as much as a text takes that needs no escapes, as most short ones do: then
         // the memory becomes that of the payload. In long ones something is always escaped.
         let escapes = if text.len() < LONG_TEXT {
@@ -240,12 +238,19 @@ impl CallToolResult {
         } else {
             text.len() / 16
         };
-        let room = before.len() + text.len() + escapes + 2 + after.len();
-        let mut written = Vec::with_capacity(room);
-        written.extend_from_slice(before);
-        json_string::write(text, &mut written);
-        written.extend_from_slice(after);
+        let around = BEFORE_TEXT.len() + AFTER_TEXT.len() + 4;
+        let mut written = Vec::with_capacity(around + text.len() + escapes);
+        written.push(b'{');
+        Self::write_text(text, &mut written);
+        written.push(b'}');
         Payload::from_own_plain(written)
+    }
+
+    /// Appends the members of a result that is one text.
+    pub(crate) fn write_text(text: &str, out: &mut Vec<u8>) {
+        out.extend_from_slice(BEFORE_TEXT);
+        json_string::write(text, out);
+        out.extend_from_slice(AFTER_TEXT);
     }
 
     /// The tool could not do its work; the model is told why.
@@ -278,6 +283,9 @@ impl CallToolResult {
         self.is_error == Some(true)
     }
 }
+
+const BEFORE_TEXT: &[u8] = br#""content":[{"type":"text","text":"#;
+const AFTER_TEXT: &[u8] = b"}]";
 
 /// From here on it is not worth the trouble that room is exact.
 const LONG_TEXT: usize = 1024;

@@ -169,9 +169,7 @@ fn promise_of(entry: &ToolEntry) -> Option<Promise<'_>> {
 fn answer(outcome: Outcome, promise: Option<Promise<'_>>, context: &Context) -> Answer {
     let revision = context.revision();
     match outcome {
-        Outcome::Text(text) if promise.is_none() => {
-            Answer::Result(CallToolResult::text_payload(&text))
-        }
+        Outcome::Text(text) if promise.is_none() => Answer::Text(text),
         Outcome::Text(text) => answer(
             Outcome::Result(Box::new(CallToolResult::text(text))),
             promise,

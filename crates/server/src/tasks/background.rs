@@ -18,7 +18,9 @@ use serde::Serialize;
 use switchboard_protocol::jsonrpc::{ErrorObject, Notification};
 use switchboard_protocol::machine::server::{Answer, Change, Input};
 use switchboard_protocol::revision::StepDown;
-use switchboard_protocol::types::{CreateTaskResult, InputRequest, ResultType, Task};
+use switchboard_protocol::types::{
+    CallToolResult, CreateTaskResult, InputRequest, ResultType, Task,
+};
 use switchboard_protocol::{Era, Method, Payload, RawJson, Revision};
 use tokio::time::sleep;
 
@@ -223,6 +225,7 @@ impl Background {
     fn outcome(&self, answer: Answer) -> TaskChange {
         let result = match answer {
             Answer::Result(result) => result,
+            Answer::Text(text) => CallToolResult::text_payload(&text),
             Answer::Error(error) => return TaskChange::Failed(error),
             _ => {
                 let reason = "a task asks through its context, not by its result";

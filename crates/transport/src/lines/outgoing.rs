@@ -37,6 +37,21 @@ impl Outgoing {
     /// Appends a message without the end of its line.
     pub(super) fn push(&mut self, message: &Message) {
         let (payload, tail) = message.write_head(&mut self.text);
+        self.push_rest(payload, tail);
+    }
+
+    /// Appends a response without the end of its line.
+    pub(super) fn push_response(&mut self, response: &Response) {
+        let (payload, tail) = response.write_head(&mut self.text);
+        self.push_rest(payload, tail);
+    }
+
+    /// What stands between the messages, to be appended to: one line without its end.
+    pub(super) const fn text(&mut self) -> &mut Vec<u8> {
+        &mut self.text
+    }
+
+    fn push_rest(&mut self, payload: Option<&Payload>, tail: &[u8]) {
         if let Some(payload) = payload {
             self.push_payload(payload);
         }
@@ -47,8 +62,7 @@ impl Outgoing {
     pub(super) fn push_batch(&mut self, responses: &[Response]) {
         for (index, response) in responses.iter().enumerate() {
             self.text.push(if index == 0 { b'[' } else { b',' });
-            // Batches are of one revision and rare; the copy shares the payload.
-            self.push(&Message::Response(response.clone()));
+            self.push_response(response);
         }
         if responses.is_empty() {
             self.text.push(b'[');

@@ -13,7 +13,7 @@ use crate::machine::server::{InFlight, ServeKey, ServerMachine, Work};
 use crate::method::Method;
 use crate::payload::Payload;
 use crate::revision::{Era, Revision, needs_step_down, step_down_params};
-use crate::types::LoggingLevel;
+use crate::types::{CallToolResult, LoggingLevel};
 
 /// What becomes of an answer.
 #[derive(Debug)]
@@ -147,6 +147,13 @@ pub(super) fn judge(
         (Answer::Error(error), Era::Handshake) => Verdict::Settled(Err(error)),
         (Answer::Error(error), Era::Stateless) => Verdict::Settled(Err(modern::restate(error))),
         (Answer::Result(result), Era::Handshake) => Verdict::Settled(Ok(result)),
+        (Answer::Text(text), Era::Handshake) => {
+            Verdict::Settled(Ok(CallToolResult::text_payload(&text)))
+        }
+        (Answer::Text(text), Era::Stateless) => {
+            let result = CallToolResult::text_payload(&text);
+            Verdict::Settled(Ok(result_text.complete(&result, method)))
+        }
         (Answer::Result(result), Era::Stateless) => {
             let result = result.noted();
             let kind = result.result_type();

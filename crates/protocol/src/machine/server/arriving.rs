@@ -18,8 +18,10 @@ use crate::machine::server::answering::{Verdict, judge};
 use crate::machine::server::input::{Answer, Caller, Output, Serve};
 use crate::machine::server::legacy::kept_params;
 use crate::machine::server::{InFlight, ServerMachine, Work};
+use crate::method::Method;
 use crate::payload::Payload;
-use crate::types::LoggingLevel;
+use crate::revision::Era;
+use crate::types::{CallToolResult, LoggingLevel};
 
 /// A request that may be handled.
 #[derive(Debug)]
@@ -41,6 +43,38 @@ pub struct Arriving {
     pub(super) lane: Lane,
     /// The text of the token under which the caller wants progress.
     pub(super) progress_token: Option<Bytes>,
+}
+
+/// What the client gets for a call that was answered where it came in.
+#[derive(Debug)]
+pub enum Reply<'a> {
+    /// A response.
+    Response(Response),
+    /// The result of a tool that is one short text.
+    Text(TextResult<'a>),
+}
+
+/// The response to a call of a tool whose result is one text.
+#[derive(Debug)]
+pub struct TextResult<'a> {
+    id: RequestId,
+    /// The members that come before, as text, if there are any.
+    front: &'a [u8],
+    text: String,
+}
+
+impl TextResult<'_> {
+    /// Appends the response as one line of JSON text, without the line's end.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        self.id.write_head(out);
+        out.extend_from_slice(b",\"result\":{");
+        if !self.front.is_empty() {
+            out.extend_from_slice(self.front);
+            out.push(b',');
+        }
+        CallToolResult::write_text(&self.text, out);
+        out.extend_from_slice(b"}}");
+    }
 }
 
 /// What is known of a request that may be handled.
@@ -84,8 +118,20 @@ impl ServerMachine {
         serve: &Serve,
         answer: Answer,
         out: &mut Vec<Output>,
-    ) -> Option<Response> {
+    ) -> Option<Reply<'_>> {
         let method = serve.method.known();
+        let answer = match answer {
+            Answer::Text(text) if method == Some(Method::ToolsCall) && text.len() < LONG_TEXT => {
+                self.serving.release(serve.key);
+                let front = match serve.caller.revision.era() {
+                    Era::Handshake => &[],
+                    Era::Stateless => self.result_text.plain(),
+                };
+                let id = call.id;
+                return Some(Reply::Text(TextResult { id, front, text }));
+            }
+            answer => answer,
+        };
         match judge(answer, method, &serve.caller, &self.result_text) {
             Verdict::Settled(outcome) => {
                 if outcome.is_ok() {
@@ -93,7 +139,7 @@ impl ServerMachine {
                     self.session.note_answer(method, params);
                 }
                 self.serving.release(serve.key);
-                Some(Response::new(call.id, outcome))
+                Some(Reply::Response(Response::new(call.id, outcome)))
             }
             Verdict::Asks(result) => {
                 self.enter(now, call, serve);
@@ -153,6 +199,9 @@ impl ServerMachine {
     }
 }
 
+/// A longer text is made a payload, which is sent without another copy.
+const LONG_TEXT: usize = 8 * 1024;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -204,6 +253,19 @@ mod tests {
         arrival.expect("a handler is wanted")
     }
 
+    /// What a reply is on the wire.
+    fn message_of(reply: &Reply<'_>) -> Message {
+        let mut written = Vec::new();
+        match reply {
+            Reply::Response(response) => return response.clone().into(),
+            Reply::Text(text) => text.write(&mut written),
+        }
+        match Frame::read(&written.into(), &Limits::default()) {
+            Ok(Frame::Single(message)) => message,
+            other => panic!("{other:?}"),
+        }
+    }
+
     /// What follows from an answer, however the call was taken in.
     fn check(line: &str, answer: &Answer) {
         let mut entered = machine();
@@ -219,9 +281,9 @@ mod tests {
         let Arrival { serve, call } = arrived(&mut direct, line);
         assert_eq!(serve.key, key);
         let mut out = Vec::new();
-        let response = direct.answer(now(), call, &serve, answer.clone(), &mut out);
-        if let Some(response) = response {
-            out.insert(0, Output::send(Lane::SHARED, response));
+        let reply = direct.answer(now(), call, &serve, answer.clone(), &mut out);
+        if let Some(reply) = reply {
+            out.insert(0, Output::send(Lane::SHARED, message_of(&reply)));
         }
         assert_eq!(out, expected, "{line} {answer:?}");
         assert_eq!(direct.open_calls(), entered.open_calls());
@@ -244,6 +306,8 @@ mod tests {
         for line in [call, &stateless, subscribe] {
             for answer in [
                 Answer::Result(payload(r#"{"content":[]}"#)),
+                Answer::Text("so \"quoted\"".to_owned()),
+                Answer::Text("long".repeat(LONG_TEXT)),
                 Answer::Result(payload(question)),
                 Answer::Result(payload(r#"{"resultType":"task"}"#)),
                 Answer::InputRequired(payload(question)),
@@ -281,8 +345,8 @@ mod tests {
             assert!(last < Some(serve.key));
             last = Some(serve.key);
             let answer = Answer::Result(Payload::empty());
-            let response = machine.answer(now(), call, &serve, answer, &mut Vec::new());
-            assert!(response.is_some_and(|response| response.outcome.is_ok()));
+            let reply = machine.answer(now(), call, &serve, answer, &mut Vec::new());
+            assert!(matches!(reply, Some(Reply::Response(_))));
         }
     }
 }

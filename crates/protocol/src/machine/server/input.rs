@@ -172,6 +172,8 @@ pub enum Input {
 pub enum Answer {
     /// A result.
     Result(Payload),
+    /// The result of a tool that is one text, as most are: it is written where it is sent.
+    Text(String),
     /// An error of the protocol. A tool that ran and failed gives a result instead.
     Error(ErrorObject),
     /// More input is needed before it can go on.

@@ -39,7 +39,7 @@ use crate::revision::{Era, Revision};
 use crate::types::{LoggingLevel, SubscriptionFilter};
 
 pub use crate::machine::serving::ServeKey;
-pub use arriving::{Arrival, Arriving};
+pub use arriving::{Arrival, Arriving, Reply, TextResult};
 pub use asking::{AskError, AskKey};
 pub use input::{Answer, Caller, Change, Input, Output, Serve, ServerConfig};
 pub use legacy::ServerState;

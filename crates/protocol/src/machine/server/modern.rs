@@ -246,6 +246,11 @@ impl ResultText {
         }
     }
 
+    /// What comes before the members of a result that says none of this and is not kept.
+    pub(super) const fn plain(&self) -> &[u8] {
+        &self.plain
+    }
+
     /// A result with what it lacks of this. It should be [noted](Payload::noted).
     pub(super) fn complete(&self, result: &Payload, method: Option<Method>) -> Payload {
         let kind = result.result_type();
