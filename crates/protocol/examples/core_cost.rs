@@ -14,12 +14,14 @@ use std::time::Instant;
 
 use serde::Serialize;
 use switchboard_protocol::framing::LineDecoder;
-use switchboard_protocol::jsonrpc::{Limits, Message, RequestId, Response};
+use switchboard_protocol::jsonrpc::{FrameReader, Limits, Message, RequestId, Response};
 use switchboard_protocol::machine::Lane;
 use switchboard_protocol::machine::client::{
     self, CallKey, CallRequest, ClientConfig, ClientMachine, Mode,
 };
-use switchboard_protocol::machine::server::{self, Answer, ServerConfig, ServerMachine};
+use switchboard_protocol::machine::server::{
+    self, Answer, Arrival, Reply, ServerConfig, ServerMachine,
+};
 use switchboard_protocol::types::{Implementation, ServerCapabilities, ToolsCapability};
 use switchboard_protocol::{Method, Payload};
 
@@ -50,6 +52,7 @@ fn serve(call: &str, count: usize) {
     let mut machine = ServerMachine::new(ServerConfig::new(info, capabilities));
     let limits = Limits::default();
     let mut lines = LineDecoder::with_limit(limits.bytes);
+    let mut reader = FrameReader::new(limits);
     let mut outputs = Vec::new();
     let mut written = Vec::with_capacity(64 * 1024);
     let now = Instant::now();
@@ -60,30 +63,19 @@ fn serve(call: &str, count: usize) {
     for _ in 0..count.div_ceil(CALLS_PER_READ) {
         lines.push(calls.as_bytes());
         while let Some(line) = lines.next_line() {
-            let frame = line.read(&limits);
-            let lane = Lane::SHARED;
-            let input = server::Input::Received { lane, frame };
-            machine.handle(now, input, &mut outputs);
-            let key = match outputs.last() {
-                Some(server::Output::Serve(serve)) => {
-                    black_box(serve.params.as_ref().and_then(Payload::name));
-                    serve.key
-                }
-                _ => {
-                    outputs.clear();
-                    continue;
-                }
+            let frame = reader.read_line(line);
+            let arrival = machine.receive(now, Lane::SHARED, frame, &mut outputs);
+            outputs.clear();
+            let Some(Arrival { serve, call, .. }) = arrival else {
+                continue;
             };
-            outputs.clear();
+            black_box(serve.params.as_ref().and_then(Payload::name_bytes));
             let answer = Answer::Result(result.clone());
-            machine.handle(now, server::Input::Answered { key, answer }, &mut outputs);
-            for output in &outputs {
-                if let server::Output::Send { message, .. } = output {
-                    message.write(&mut written);
-                    written.push(b'\n');
-                }
+            let reply = machine.answer(now, call, &serve, answer, &mut outputs);
+            if let Some(Reply::Response(response)) = reply {
+                Message::from(response).write(&mut written);
+                written.push(b'\n');
             }
-            outputs.clear();
         }
         black_box(&written);
         written.clear();

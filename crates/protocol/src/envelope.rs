@@ -37,10 +37,15 @@ pub struct Envelope<'a> {
 
 impl<'a> Envelope<'a> {
     /// Reads the `_meta` of params or of a result.
+    #[inline]
     pub fn of(payload: Option<&'a Payload>) -> Self {
-        let Some(meta) = payload.and_then(Payload::meta) else {
-            return Self::default();
-        };
+        match payload.and_then(Payload::meta) {
+            Some(meta) => Self::of_meta(meta),
+            None => Self::default(),
+        }
+    }
+
+    fn of_meta(meta: &'a [u8]) -> Self {
         let mut envelope = Self {
             is_object: meta.first() == Some(&b'{'),
             ..Self::default()

@@ -22,15 +22,15 @@ pub(crate) fn write(text: &str, out: &mut Vec<u8>) {
 
 /// How many bytes at the beginning need no escape.
 fn plain_prefix(text: &[u8]) -> usize {
+    let (words, rest) = text.as_chunks::<8>();
     let mut at = 0;
-    while let Some(word) = text.get(at..).and_then(<[u8]>::first_chunk::<8>) {
+    for word in words {
         let special = special_bytes(u64::from_le_bytes(*word));
         if special != 0 {
             return at + (special.trailing_zeros() / 8) as usize;
         }
         at += 8;
     }
-    let rest = text.get(at..).unwrap_or_default();
     at + rest
         .iter()
         .position(|&byte| byte < 0x20 || byte == b'"' || byte == b'\\')

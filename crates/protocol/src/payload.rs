@@ -4,6 +4,7 @@
 //! [`RawJson`] is a field inside a decoded value that stays exactly as it was
 //! sent: a schema, tool arguments, a structured result.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -140,18 +141,24 @@ impl Payload {
     }
 
     /// What `resultType` says, if this is an object that has one and it is a string.
-    pub fn result_type(&self) -> Option<std::borrow::Cow<'_, str>> {
+    pub fn result_type(&self) -> Option<Cow<'_, str>> {
         string_of(self.noted_span(|noted| &noted.result_type, RESULT_TYPE)?)
     }
 
     /// What `name` says, if this is an object that has one and it is a string.
-    pub fn name(&self) -> Option<std::borrow::Cow<'_, str>> {
-        let text = self.noted_span(|noted| &noted.name, NAME)?;
-        if self.noted.plain_name {
-            let inner = text.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
-            return std::str::from_utf8(inner).ok().map(Into::into);
+    pub fn name(&self) -> Option<Cow<'_, str>> {
+        string_of(self.noted_span(|noted| &noted.name, NAME)?)
+    }
+
+    /// The bytes of what `name` says, which are UTF-8: for whoever only compares them.
+    pub fn name_bytes(&self) -> Option<Cow<'_, [u8]>> {
+        if !self.noted.plain_name {
+            return self
+                .name()
+                .map(|name| name.into_owned().into_bytes().into());
         }
-        string_of(text)
+        let text = self.noted_span(|noted| &noted.name, NAME)?;
+        Some(text.strip_prefix(b"\"")?.strip_suffix(b"\"")?.into())
     }
 
     /// The text of the `arguments`, if this is an object that has them.
@@ -188,7 +195,7 @@ impl Payload {
     }
 
     /// The string that the member with this name holds, escapes resolved.
-    pub fn string_member(&self, wanted: &str) -> Option<std::borrow::Cow<'_, str>> {
+    pub fn string_member(&self, wanted: &str) -> Option<Cow<'_, str>> {
         string_of(self.member(wanted)?)
     }
 
@@ -239,7 +246,7 @@ impl<'a> Iterator for Members<'a> {
 }
 
 /// The meaning of the text of a JSON string.
-pub(crate) fn string_of(text: &[u8]) -> Option<std::borrow::Cow<'_, str>> {
+pub(crate) fn string_of(text: &[u8]) -> Option<Cow<'_, str>> {
     unescape(text.strip_prefix(b"\"")?.strip_suffix(b"\"")?)
 }
 

@@ -359,28 +359,27 @@ impl<'a> Scanner<'a> {
         let rest = self.text.get(start..).unwrap_or_default();
         let (words, _) = rest.as_chunks::<8>();
         let mut length = 0;
-        // Names and most values are short and plain: found within a few words.
+        // Names and most values are short and plain: their end is found within a few words.
         for word in words.iter().take(FEW_WORDS) {
             let special = special_bytes(u64::from_le_bytes(*word));
-            if special == 0 {
-                length += 8;
-                continue;
+            if special != 0 {
+                length += (special.trailing_zeros() / 8) as usize;
+                break;
             }
-            length += (special.trailing_zeros() / 8) as usize;
-            if rest.get(length) == Some(&b'"') {
-                let end = start + length;
-                self.at = end + 1;
-                self.last = Text {
-                    start,
-                    end,
-                    escaped: false,
-                };
-                return Ok(());
-            }
-            break;
+            length += 8;
         }
-        self.at = start + length;
-        self.long_string(start)
+        let end = start + length;
+        if rest.get(length) != Some(&b'"') {
+            self.at = end;
+            return self.long_string(start);
+        }
+        self.at = end + 1;
+        self.last = Text {
+            start,
+            end,
+            escaped: false,
+        };
+        Ok(())
     }
 
     /// The rest of a string that is long, or holds more than plain ASCII.

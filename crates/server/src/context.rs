@@ -71,6 +71,7 @@ pub(crate) struct Visitor {
 
 impl Context {
     /// The context of a call that has just come.
+    #[inline]
     pub(crate) fn of_call(
         serve: Serve,
         link: Arc<dyn Link>,

@@ -37,6 +37,7 @@ pub(crate) struct Site {
 
 impl Site {
     /// The context of a call.
+    #[inline]
     pub(crate) fn context(&self, serve: Serve, link: Arc<dyn Link>, visitor: Visitor) -> Context {
         let limit = self.limits.handler;
         let deadline = limit.and_then(|limit| Instant::now().checked_add(limit));
@@ -105,7 +106,9 @@ impl Core {
     ) -> Option<Arrival> {
         let place = out.len();
         let arrival = self.machine.receive(now, Lane::SHARED, frame, out);
-        self.take_own(place, out);
+        if out.len() > place {
+            self.take_own(place, out);
+        }
         arrival
     }
 
@@ -200,6 +203,7 @@ impl Core {
     }
 
     /// What the client would refuse to read is not sent.
+    #[inline]
     fn check_size(&self, answer: &mut Answer) {
         if let Answer::Text(text) = answer {
             // No character takes more than six, and a result of one text little beside it.

@@ -208,7 +208,9 @@ where
         if let Some(arrival) = self.core.receive(now, frame, &mut self.out) {
             self.begin(now, arrival);
         }
-        self.settle(now);
+        if !self.out.is_empty() {
+            self.settle(now);
+        }
     }
 
     fn handle(&mut self, now: Instant, input: Input) {

@@ -8,7 +8,8 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(crate) struct Shelf<T> {
     items: Vec<Item<T>>,
-    places: HashMap<String, usize, BuildHasherDefault<NameHasher>>,
+    /// By the bytes of the name: whoever looks up need not know that they are text.
+    places: HashMap<Box<[u8]>, usize, BuildHasherDefault<NameHasher>>,
 }
 
 #[derive(Debug)]
@@ -30,10 +31,10 @@ impl<T> Default for Shelf<T> {
 impl<T> Shelf<T> {
     /// Adds something at the end: false if the name is taken.
     pub(crate) fn add(&mut self, name: &str, value: T) -> bool {
-        if self.places.contains_key(name) {
+        if self.places.contains_key(name.as_bytes()) {
             return false;
         }
-        self.places.insert(name.to_owned(), self.items.len());
+        self.places.insert(name.as_bytes().into(), self.items.len());
         self.items.push(Item {
             name: name.to_owned(),
             is_on: true,
@@ -44,7 +45,7 @@ impl<T> Shelf<T> {
 
     /// Takes something away: false if it was not there.
     pub(crate) fn remove(&mut self, name: &str) -> bool {
-        let Some(place) = self.places.remove(name) else {
+        let Some(place) = self.places.remove(name.as_bytes()) else {
             return false;
         };
         self.items.remove(place);
@@ -58,7 +59,7 @@ impl<T> Shelf<T> {
 
     /// Switches something on or off: true if that changed anything.
     pub(crate) fn switch(&mut self, name: &str, is_on: bool) -> bool {
-        let place = self.places.get(name).copied();
+        let place = self.places.get(name.as_bytes()).copied();
         match place.and_then(|place| self.items.get_mut(place)) {
             Some(item) => std::mem::replace(&mut item.is_on, is_on) != is_on,
             None => false,
@@ -66,7 +67,8 @@ impl<T> Shelf<T> {
     }
 
     /// What has this name, if it is on.
-    pub(crate) fn find(&self, name: &str) -> Option<&Arc<T>> {
+    pub(crate) fn find(&self, name: impl AsRef<[u8]>) -> Option<&Arc<T>> {
+        let name = name.as_ref();
         let item = self.items.get(*self.places.get(name)?)?;
         item.is_on.then_some(&item.value)
     }
@@ -100,6 +102,11 @@ impl Hasher for NameHasher {
         for byte in bytes {
             self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
         }
+    }
+
+    /// The length, which comes before the bytes.
+    fn write_usize(&mut self, length: usize) {
+        self.0 = (self.0 ^ length as u64).wrapping_mul(0x0100_0000_01b3);
     }
 
     fn finish(&self) -> u64 {

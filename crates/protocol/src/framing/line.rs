@@ -167,11 +167,16 @@ pub fn write_line(message: &[u8], out: &mut Vec<u8>) {
 
 /// The line without what is no part of its text; `None` if nothing is left.
 fn text(mut line: Bytes) -> Option<Line> {
+    let mut end = line.len();
     if line.last() == Some(&b'\n') {
-        line.truncate(line.len() - 1);
+        end -= 1;
     }
-    if line.last() == Some(&b'\r') {
-        line.truncate(line.len() - 1);
+    if line.get(..end).and_then(<[u8]>::last) == Some(&b'\r') {
+        end -= 1;
+    }
+    line.truncate(end);
+    if line.first().is_some_and(u8::is_ascii_graphic) {
+        return Some(Line::Text(line));
     }
     if line.starts_with(BYTE_ORDER_MARK) {
         line.advance(BYTE_ORDER_MARK.len());

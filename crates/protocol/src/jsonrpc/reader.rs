@@ -73,12 +73,13 @@ impl FrameReader {
             return None;
         }
         let id = scanner.guess_number()?;
-        if !scanner.guess(b",\"method\":") {
-            return None;
-        }
-        scanner.string().ok()?;
-        let method = Method::from_bytes(scanner.text().of(frame))?;
-        if !scanner.guess(b",\"params\":") || scanner.peek() != Ok(b'{') {
+        let is_call = scanner.guess_all(b",\"method\":\"tools/call\",\"params\":", 2);
+        let method = if is_call {
+            Method::ToolsCall
+        } else {
+            read_method(&mut scanner)?
+        };
+        if scanner.peek() != Ok(b'{') {
             return None;
         }
         let (part, noted) = Noted::scan(&mut scanner, Some(&mut self.known_meta)).ok()?;
@@ -89,6 +90,16 @@ impl FrameReader {
             noted,
         })
     }
+}
+
+/// Reads any method of the table, up to where the parameters begin.
+fn read_method(scanner: &mut Scanner<'_>) -> Option<Method> {
+    if !scanner.guess(b",\"method\":") {
+        return None;
+    }
+    scanner.string().ok()?;
+    let method = Method::from_bytes(scanner.text().of(scanner.source()))?;
+    scanner.guess(b",\"params\":").then_some(method)
 }
 
 /// A request that is written as most are.

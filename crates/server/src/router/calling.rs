@@ -26,7 +26,7 @@ impl Router {
         let Some(params) = context.params() else {
             return refuse("tools/call needs params with a name");
         };
-        let Some(name) = params.name() else {
+        let Some(name) = params.name_bytes() else {
             return refuse("tools/call needs a name, which is a string");
         };
         let Some(given) = Given::of(params) else {
@@ -36,6 +36,7 @@ impl Router {
         let Some(entry) = catalog.tools.find(&name) else {
             let handlers = catalog.tool_handlers.clone();
             drop(catalog);
+            let name = String::from_utf8_lossy(&name);
             return self.call_handler(&handlers, &name, given, &context);
         };
         let entry = Arc::clone(entry);

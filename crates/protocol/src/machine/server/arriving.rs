@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use bytes::Bytes;
 
-use crate::jsonrpc::{Frame, Malformed, Message, Request, RequestId, Response};
+use crate::jsonrpc::{ErrorObject, Frame, Malformed, Message, Request, RequestId, Response};
 use crate::machine::Lane;
 use crate::machine::server::answering::{Verdict, judge};
 use crate::machine::server::input::{Answer, Caller, Output, Serve};
@@ -75,6 +75,17 @@ impl TextResult<'_> {
         CallToolResult::write_text(&self.text, out);
         out.extend_from_slice(b"}}");
     }
+}
+
+/// What becomes of a request.
+#[derive(Debug)]
+pub(super) enum Admission {
+    /// A handler gets it.
+    Serve(Admitted),
+    /// It has its answer.
+    Answer(Result<Payload, ErrorObject>),
+    /// It is a subscription of this caller, and stays open.
+    Listen(Arc<Caller>),
 }
 
 /// What is known of a request that may be handled.
@@ -181,6 +192,7 @@ impl ServerMachine {
     }
 
     /// A request that may be handled, with a key of its own.
+    #[inline]
     pub(super) fn arrive(&mut self, lane: Lane, request: Request, admitted: Admitted) -> Arrival {
         let call = Arriving {
             id: request.id,
@@ -205,7 +217,7 @@ const LONG_TEXT: usize = 8 * 1024;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::jsonrpc::{ErrorCode, ErrorObject, Limits};
+    use crate::jsonrpc::{ErrorCode, Limits};
     use crate::machine::server::{Change, Input, ServerConfig};
     use crate::types::{Implementation, ServerCapabilities};
 

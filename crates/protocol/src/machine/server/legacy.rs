@@ -8,11 +8,11 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use crate::jsonrpc::{ErrorCode, ErrorObject, Request};
+use crate::machine::Wire;
 use crate::machine::declared;
 use crate::machine::server::ServerMachine;
-use crate::machine::server::arriving::{Admitted, Arrival};
+use crate::machine::server::arriving::{Admission, Admitted};
 use crate::machine::server::input::{Caller, Output, Serve};
-use crate::machine::{Lane, Wire};
 use crate::method::Method;
 use crate::payload::Payload;
 use crate::revision::{self, Era, Revision, StepDown};
@@ -109,24 +109,23 @@ impl Session {
 }
 
 impl ServerMachine {
-    /// Gives out a request of the handshake era, if it may come now and needs a handler.
-    pub(super) fn take_handshake(
+    /// May a request of the handshake era come now, and does it need a handler?
+    pub(super) fn admit_handshake(
         &mut self,
-        lane: Lane,
         batch: Option<u64>,
-        request: Request,
+        request: &Request,
         progress_token: Option<Bytes>,
         out: &mut Vec<Output>,
-    ) -> Option<Arrival> {
+    ) -> Admission {
         let outcome = match request.method.known() {
             Some(Method::Ping) => Ok(Payload::empty()),
             Some(Method::Initialize) => match batch {
-                None => self.initialize(&request, out),
+                None => self.initialize(request, out),
                 Some(_) => Err(ErrorObject::invalid_request(
                     "initialize must not be part of a batch",
                 )),
             },
-            _ => match self.check_handshake_request(&request) {
+            _ => match self.check_handshake_request(request) {
                 Err(error) => Err(error),
                 Ok(_) if request.method == Method::LoggingSetLevel => {
                     self.set_log_level(request.params.as_ref(), out)
@@ -139,17 +138,15 @@ impl ServerMachine {
                     Err(ErrorObject::new(ErrorCode::BUSY, busy))
                 }
                 Ok(caller) => {
-                    let admitted = Admitted {
+                    return Admission::Serve(Admitted {
                         caller,
                         log_level: self.session.log_level,
                         progress_token,
-                    };
-                    return Some(self.arrive(lane, request, admitted));
+                    });
                 }
             },
         };
-        self.reply(lane, batch, request.id, outcome, out);
-        None
+        Admission::Answer(outcome)
     }
 
     fn initialize(

@@ -44,6 +44,7 @@ pub use asking::{AskError, AskKey};
 pub use input::{Answer, Caller, Change, Input, Output, Serve, ServerConfig};
 pub use legacy::ServerState;
 
+use arriving::Admission;
 use asking::Asked;
 use batch::Batches;
 use legacy::Session;
@@ -278,6 +279,7 @@ impl ServerMachine {
     }
 
     /// Gives out a request that may be handled; any other is answered.
+    #[inline]
     fn take_request(
         &mut self,
         lane: Lane,
@@ -289,35 +291,52 @@ impl ServerMachine {
             self.refuse_repeated(lane, batch, &request.id, out);
             return None;
         }
+        match self.admission(batch, &request, out) {
+            Admission::Serve(admitted) => Some(self.arrive(lane, request, admitted)),
+            Admission::Answer(outcome) => {
+                self.reply(lane, batch, request.id, outcome, out);
+                None
+            }
+            Admission::Listen(caller) => {
+                self.listen(lane, request, caller, out);
+                None
+            }
+        }
+    }
+
+    /// May this request be handled? What has to be done for it otherwise is appended.
+    fn admission(
+        &mut self,
+        batch: Option<u64>,
+        request: &Request,
+        out: &mut Vec<Output>,
+    ) -> Admission {
         // A ping takes no place, and one that is refused looks like a dead server.
         if self.serving.len() >= self.config.max_calls && request.method != Method::Ping {
-            let error = ErrorObject::new(ErrorCode::BUSY, "too many requests are in flight");
-            self.reply(lane, batch, request.id, Err(error), out);
-            return None;
+            let busy = "too many requests are in flight";
+            return Admission::Answer(Err(ErrorObject::new(ErrorCode::BUSY, busy)));
         }
         if batch.is_none()
             && request.method != Method::Initialize
-            && let Some(admitted) = self.admit_again(&request)
+            && let Some(admitted) = self.admit_again(request)
         {
-            return self.take_stateless(lane, request, admitted, out);
+            return self.admit_stateless(request, admitted);
         }
         let envelope = Envelope::of(request.params.as_ref());
-        if self.is_stateless(&request, &envelope) {
+        if self.is_stateless(request, &envelope) {
             if batch.is_some() {
                 // The era has no batches; a subscription in one would hold back all its answers.
-                let error = ErrorObject::invalid_request(format!(
+                return Admission::Answer(Err(ErrorObject::invalid_request(format!(
                     "{} of revision {} must not be part of a batch",
                     request.method,
                     Revision::LATEST
-                ));
-                self.reply(lane, batch, request.id, Err(error), out);
-                return None;
+                ))));
             }
-            let admitted = self.admit(&request, &envelope);
-            self.take_stateless(lane, request, admitted, out)
+            let admitted = self.admit(request, &envelope);
+            self.admit_stateless(request, admitted)
         } else {
             let token = envelope.progress_token_of(request.params.as_ref());
-            self.take_handshake(lane, batch, request, token, out)
+            self.admit_handshake(batch, request, token, out)
         }
     }
 

@@ -8,10 +8,9 @@ use serde_json::json;
 
 use crate::envelope::{Envelope, MemberText, prepend, with_members};
 use crate::jsonrpc::{ErrorCode, ErrorObject, Request};
-use crate::machine::Lane;
 use crate::machine::server::ServerMachine;
-use crate::machine::server::arriving::{Admitted, Arrival};
-use crate::machine::server::input::{Caller, Output, ServerConfig};
+use crate::machine::server::arriving::{Admission, Admitted};
+use crate::machine::server::input::{Caller, ServerConfig};
 use crate::method::{Method, Need};
 use crate::payload::{Members, Payload};
 use crate::revision::{Era, Revision};
@@ -120,25 +119,18 @@ impl ServerMachine {
         }))
     }
 
-    /// Gives out a request of the stateless era, if it needs a handler.
-    pub(super) fn take_stateless(
-        &mut self,
-        lane: Lane,
-        request: Request,
+    /// Does a request of the stateless era need a handler?
+    pub(super) fn admit_stateless(
+        &self,
+        request: &Request,
         admitted: Result<Admitted, ErrorObject>,
-        out: &mut Vec<Output>,
-    ) -> Option<Arrival> {
-        let outcome = match (admitted, request.method.known()) {
-            (Err(error), _) => Err(error),
-            (Ok(_), Some(Method::ServerDiscover)) => self.discover(),
-            (Ok(admitted), Some(Method::SubscriptionsListen)) => {
-                self.listen(lane, request, admitted.caller, out);
-                return None;
-            }
-            (Ok(admitted), _) => return Some(self.arrive(lane, request, admitted)),
-        };
-        self.reply(lane, None, request.id, outcome, out);
-        None
+    ) -> Admission {
+        match (admitted, request.method.known()) {
+            (Err(error), _) => Admission::Answer(Err(error)),
+            (Ok(_), Some(Method::ServerDiscover)) => Admission::Answer(self.discover()),
+            (Ok(admitted), Some(Method::SubscriptionsListen)) => Admission::Listen(admitted.caller),
+            (Ok(admitted), _) => Admission::Serve(admitted),
+        }
     }
 
     fn check_stateless_method(
