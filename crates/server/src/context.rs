@@ -16,7 +16,7 @@ mod rounds;
 use std::fmt;
 use std::future::poll_fn;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use http::HeaderMap;
@@ -89,6 +89,34 @@ impl Context {
             told: Notify::new(),
             rounds: Mutex::new(Rounds::default()),
         }))
+    }
+
+    /// Makes this the context of another call on the same connection, if nobody else has it
+    /// and it never could become a task. Gives the call back otherwise.
+    pub(crate) fn renew(&mut self, serve: Serve, deadline: Option<Instant>) -> Result<(), Serve> {
+        let inner = match Arc::get_mut(&mut self.0) {
+            Some(inner) if inner.grant.get().is_none() => inner,
+            _ => return Err(serve),
+        };
+        // All of it is named here, so that nothing is left of the last call.
+        let Inner {
+            serve: last_serve,
+            visitor: _, // The same connection.
+            deadline: last_deadline,
+            way,
+            grant: _, // Nothing was said.
+            ended,
+            is_awaited,
+            told: _, // Whoever is told has a context.
+            rounds,
+        } = inner;
+        unpoisoned(way).turn_to(serve.key);
+        *unpoisoned(rounds) = Rounds::default();
+        *ended.get_mut() = false;
+        *is_awaited.get_mut() = false;
+        *last_deadline = deadline;
+        *last_serve = serve;
+        Ok(())
     }
 
     /// Who calls: what he says of himself, unverified, and what he can do.
@@ -242,6 +270,11 @@ impl Context {
             self.0.told.notify_waiters();
         }
     }
+}
+
+/// What only we can reach. Nothing that runs under the locks leaves them half done.
+fn unpoisoned<T>(mutex: &mut Mutex<T>) -> &mut T {
+    mutex.get_mut().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl fmt::Debug for Context {

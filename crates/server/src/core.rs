@@ -39,9 +39,13 @@ impl Site {
     /// The context of a call.
     #[inline]
     pub(crate) fn context(&self, serve: Serve, link: Arc<dyn Link>, visitor: Visitor) -> Context {
-        let limit = self.limits.handler;
-        let deadline = limit.and_then(|limit| Instant::now().checked_add(limit));
-        Context::of_call(serve, link, visitor, deadline)
+        Context::of_call(serve, link, visitor, self.deadline())
+    }
+
+    /// When a call that begins now will be given up.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        let limit = self.limits.handler?;
+        Instant::now().checked_add(limit)
     }
 
     /// What a machine is set up with.

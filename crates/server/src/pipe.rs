@@ -59,6 +59,7 @@ where
         caller: None,
         state: State::Open,
         timer: None,
+        last_context: None,
         link,
         handle,
         site,
@@ -78,6 +79,9 @@ struct Connection<R, W> {
     caller: Option<Arc<Caller>>,
     state: State,
     timer: Option<Pin<Box<Sleep>>>,
+    /// The context of the last call, while there are more lines: it may hold on to a large
+    /// message, and after that the next line may be long in coming.
+    last_context: Option<Context>,
     /// What the machine wants done; kept for its memory.
     out: Vec<Output>,
     spare: Vec<Output>,
@@ -195,11 +199,13 @@ where
         let mut now = None;
         while self.lines.queued() < self.most_queued() {
             let Some(line) = self.lines.next_line() else {
+                self.last_context = None;
                 return true;
             };
             let now = *now.get_or_insert_with(Instant::now);
             self.receive(now, line);
         }
+        self.last_context = None;
         false
     }
 
@@ -250,6 +256,7 @@ where
                     Some(Reply::Response(response)) => self.lines.send_response(&response),
                     None => self.core.take_own(0, &mut self.out),
                 }
+                self.last_context = Some(context);
             }
             started => {
                 self.core.machine.enter(now, call, context.serve());
@@ -265,7 +272,15 @@ where
         self.go_on(now, context, started);
     }
 
-    fn context(&self, serve: Serve) -> Context {
+    /// The context of a call: that of the last one, if its handler has let go of it.
+    fn context(&mut self, serve: Serve) -> Context {
+        let serve = match self.last_context.take() {
+            Some(mut context) => match context.renew(serve, self.site.deadline()) {
+                Ok(()) => return context,
+                Err(serve) => serve,
+            },
+            None => serve,
+        };
         self.site
             .context(serve, Arc::clone(&self.handle), Visitor::default())
     }

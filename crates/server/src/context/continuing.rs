@@ -33,6 +33,13 @@ impl Path {
             begun: None,
         }
     }
+
+    /// From here on it is that of another call on the same connection.
+    pub(super) fn turn_to(&mut self, call: ServeKey) {
+        if let Way::Call { key, .. } = &mut self.way {
+            *key = call;
+        }
+    }
 }
 
 impl Context {

@@ -2,6 +2,8 @@
 //!
 //! Specification: basic/patterns/progress, server/utilities/logging.
 
+use std::sync::{Arc, Mutex};
+
 use serde_json::{Value, json};
 use switchboard_server::protocol::types::LoggingLevel;
 use switchboard_server::{Context, NoArguments, Progress, Server, Site, tool};
@@ -111,4 +113,62 @@ async fn in_the_stateless_era_each_call_says_what_it_wants_to_hear() {
         .call("tools/call", envelope(call(false), &json!({}), &token))
         .await;
     assert_eq!(said(&client.heard), (vec![], vec![1.0, 3.0]));
+}
+
+/// What a call was known by, as its context says it.
+fn token_of(context: &Context) -> String {
+    let meta = serde_json::to_value(context.meta()).unwrap();
+    let token = meta["progressToken"].as_str().unwrap_or("none");
+    format!("{token} {}", context.wants_progress())
+}
+
+#[tokio::test]
+async fn a_context_that_is_kept_stays_that_of_its_call() {
+    let kept = Arc::new(Mutex::new(Vec::new()));
+    let keep = Arc::clone(&kept);
+    let look = tool("look", move |_: NoArguments, context: Context| {
+        let token = token_of(&context);
+        if token.starts_with("keep") {
+            keep.lock().unwrap().push((token.clone(), context));
+        }
+        async move { token }
+    });
+    let site = Server::new("looking", "1.0.0").tool(look).site().unwrap();
+    let mut client = PipeClient::open(&site, "2025-11-25", json!({})).await;
+    // Written together, so that one is taken in right after the other.
+    let tokens = [
+        "\"keep 1\"",
+        "null",
+        "\"let go\"",
+        "\"keep 2\"",
+        "\"keep 3\"",
+        "null",
+    ];
+    let lines: Vec<String> = tokens
+        .iter()
+        .enumerate()
+        .map(|(id, token)| {
+            format!(
+                r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"look","_meta":{{"progressToken":{token}}}}}}}"#
+            ) + "\n"
+        })
+        .collect();
+    client.send_bytes(lines.concat().as_bytes()).await.unwrap();
+    for expected in [
+        "keep 1 true",
+        "none false",
+        "let go true",
+        "keep 2 true",
+        "keep 3 true",
+        "none false",
+    ] {
+        let answer = client.next().await;
+        assert_eq!(answer["result"]["content"][0]["text"], expected, "{answer}");
+    }
+    let kept = std::mem::take(&mut *kept.lock().unwrap());
+    assert_eq!(kept.len(), 3);
+    for (token, context) in kept {
+        assert_eq!(token_of(&context), token);
+        assert!(context.has_ended(), "{token}");
+    }
 }
