@@ -70,10 +70,17 @@ impl<'a> Envelope<'a> {
         self.protocol_version.is_some() || self.client_capabilities.is_some()
     }
 
-    /// The text of the progress token, sharing that of the params, if it is a string or an integer.
+    /// Is there a progress token that is one: a string or an integer?
+    pub(crate) fn wants_progress(&self) -> bool {
+        self.progress_token.is_some_and(RequestId::is_one)
+    }
+
+    /// The text of the progress token, sharing that of the params, if it is one.
     pub(crate) fn progress_token_of(&self, params: Option<&Payload>) -> Option<Bytes> {
-        let token = params?.text().slice_ref(self.progress_token?);
-        RequestId::from_json(&token).is_ok().then_some(token)
+        let token = self
+            .progress_token
+            .filter(|token| RequestId::is_one(token))?;
+        Some(params?.text().slice_ref(token))
     }
 
     fn place(&mut self, name: &[u8]) -> Option<&mut Option<&'a [u8]>> {

@@ -67,6 +67,8 @@ impl Site {
 pub(crate) struct Core {
     pub(crate) machine: ServerMachine,
     most_bytes: usize,
+    /// A result that is a text of no more than this is not larger than that.
+    safe_text: usize,
     running: HashMap<ServeKey, Worker>,
     asked: HashMap<AskKey, oneshot::Sender<Result<Payload, AskError>>>,
     last_ask: u64,
@@ -84,6 +86,8 @@ impl Core {
         Self {
             machine,
             most_bytes,
+            // No byte takes more than six, and the rest of the result is short.
+            safe_text: most_bytes.saturating_sub(64) / 6,
             running: HashMap::new(),
             asked: HashMap::new(),
             last_ask: 0,
@@ -210,8 +214,7 @@ impl Core {
     #[inline]
     fn check_size(&self, answer: &mut Answer) {
         if let Answer::Text(text) = answer {
-            // No character takes more than six, and a result of one text little beside it.
-            if text.len() < self.most_bytes.saturating_sub(64) / 6 {
+            if text.len() <= self.safe_text {
                 return;
             }
             *answer = Answer::Result(CallToolResult::text_payload(text));

@@ -42,17 +42,17 @@ impl RequestId {
     pub fn from_json(text: &Bytes) -> Result<Self, BadRequestId> {
         match text.as_ref() {
             [b'"', inner @ .., b'"'] => Ok(Self(Repr::Text(text.slice_ref(inner)))),
-            digits => {
-                let unsigned = digits.strip_prefix(b"-").unwrap_or(digits);
-                if unsigned.is_empty() || !unsigned.iter().all(u8::is_ascii_digit) {
-                    return Err(BadRequestId);
-                }
-                Ok(Self(short_integer(digits).map_or_else(
-                    || Repr::LongInteger(text.clone()),
-                    Repr::Integer,
-                )))
-            }
+            digits if is_integer(digits) => Ok(Self(
+                short_integer(digits)
+                    .map_or_else(|| Repr::LongInteger(text.clone()), Repr::Integer),
+            )),
+            _ => Err(BadRequestId),
         }
+    }
+
+    /// Is this text of one JSON value an id?
+    pub(crate) fn is_one(text: &[u8]) -> bool {
+        matches!(text, [b'"', .., b'"']) || is_integer(text)
     }
 
     /// Reads an id from a part of a frame, which it shares if it must.
@@ -106,6 +106,11 @@ impl RequestId {
         self.write(&mut text);
         String::from_utf8_lossy(&text).into_owned()
     }
+}
+
+fn is_integer(digits: &[u8]) -> bool {
+    let unsigned = digits.strip_prefix(b"-").unwrap_or(digits);
+    !unsigned.is_empty() && unsigned.iter().all(u8::is_ascii_digit)
 }
 
 /// The number, when its plain decimal form is the text itself.

@@ -12,6 +12,7 @@ use std::time::Instant;
 
 use bytes::Bytes;
 
+use crate::envelope::Envelope;
 use crate::jsonrpc::{ErrorObject, Frame, Malformed, Message, Request, RequestId, Response};
 use crate::machine::Lane;
 use crate::machine::server::answering::{Verdict, judge};
@@ -41,8 +42,6 @@ pub struct Arrival {
 pub struct Arriving {
     pub(super) id: RequestId,
     pub(super) lane: Lane,
-    /// The text of the token under which the caller wants progress.
-    pub(super) progress_token: Option<Bytes>,
 }
 
 /// What the client gets for a call that was answered where it came in.
@@ -93,7 +92,7 @@ pub(super) enum Admission {
 pub(super) struct Admitted {
     pub(super) caller: Arc<Caller>,
     pub(super) log_level: Option<LoggingLevel>,
-    pub(super) progress_token: Option<Bytes>,
+    pub(super) wants_progress: bool,
 }
 
 impl ServerMachine {
@@ -181,7 +180,7 @@ impl ServerMachine {
             era: serve.caller.revision.era(),
             caller: Arc::clone(&serve.caller),
             params: kept_params(serve),
-            progress_token: call.progress_token,
+            progress_token: progress_token(serve),
             last_progress: None,
             log_level: serve.log_level,
             deadline: self.handler_deadline(now),
@@ -194,21 +193,24 @@ impl ServerMachine {
     /// A request that may be handled, with a key of its own.
     #[inline]
     pub(super) fn arrive(&mut self, lane: Lane, request: Request, admitted: Admitted) -> Arrival {
-        let call = Arriving {
-            id: request.id,
-            lane,
-            progress_token: admitted.progress_token,
-        };
+        let id = request.id;
+        let call = Arriving { id, lane };
         let serve = Serve {
             key: self.serving.reserve(),
             method: request.method,
             params: request.params,
             caller: admitted.caller,
             log_level: admitted.log_level,
-            wants_progress: call.progress_token.is_some(),
+            wants_progress: admitted.wants_progress,
         };
         Arrival { serve, call }
     }
+}
+
+/// The text of the token under which the caller wants progress.
+fn progress_token(serve: &Serve) -> Option<Bytes> {
+    let params = serve.params.as_ref().filter(|_| serve.wants_progress);
+    Envelope::of(params).progress_token_of(params)
 }
 
 /// A longer text is made a payload, which is sent without another copy.

@@ -114,7 +114,7 @@ impl ServerMachine {
         &mut self,
         batch: Option<u64>,
         request: &Request,
-        progress_token: Option<Bytes>,
+        wants_progress: bool,
         out: &mut Vec<Output>,
     ) -> Admission {
         let outcome = match request.method.known() {
@@ -141,7 +141,7 @@ impl ServerMachine {
                     return Admission::Serve(Admitted {
                         caller,
                         log_level: self.session.log_level,
-                        progress_token,
+                        wants_progress,
                     });
                 }
             },

@@ -335,8 +335,7 @@ impl ServerMachine {
             let admitted = self.admit(request, &envelope);
             self.admit_stateless(request, admitted)
         } else {
-            let token = envelope.progress_token_of(request.params.as_ref());
-            self.admit_handshake(batch, request, token, out)
+            self.admit_handshake(batch, request, envelope.wants_progress(), out)
         }
     }
 

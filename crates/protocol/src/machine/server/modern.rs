@@ -100,7 +100,7 @@ impl ServerMachine {
         Ok(Admitted {
             caller,
             log_level,
-            progress_token: envelope.progress_token_of(request.params.as_ref()),
+            wants_progress: envelope.wants_progress(),
         })
     }
 
@@ -115,7 +115,7 @@ impl ServerMachine {
         Some(admitted.map(|()| Admitted {
             caller: Arc::clone(&known.caller),
             log_level: None,
-            progress_token: None,
+            wants_progress: false,
         }))
     }
 
