@@ -19,9 +19,7 @@ use switchboard_protocol::machine::Lane;
 use switchboard_protocol::machine::client::{
     self, CallKey, CallRequest, ClientConfig, ClientMachine, Mode,
 };
-use switchboard_protocol::machine::server::{
-    self, Answer, Arrival, Reply, ServerConfig, ServerMachine,
-};
+use switchboard_protocol::machine::server::{Answer, Arrival, Reply, ServerConfig, ServerMachine};
 use switchboard_protocol::types::{Implementation, ServerCapabilities, ToolsCapability};
 use switchboard_protocol::{Method, Payload};
 
