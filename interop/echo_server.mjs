@@ -1,10 +1,17 @@
 // A server written with the TypeScript SDK 2.x, for our client to talk to.
 //
-// It answers both eras on stdio; `--legacy` keeps to the handshake era.
+// It answers both eras on stdio; `--legacy` keeps to the handshake era. With `--http` it
+// answers both on a port of its own, and says on stderr where.
 
-import { McpServer, acceptedContent, inputRequired } from "@modelcontextprotocol/server";
+import { createServer } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { toNodeHandler } from "@modelcontextprotocol/node";
+import { McpServer, acceptedContent, createMcpHandler, inputRequired } from "@modelcontextprotocol/server";
 import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
 import * as z from "zod";
+
+import { listening } from "./listening.mjs";
 
 function build() {
   const server = new McpServer({ name: "typescript-echo", version: "1.0.0" });
@@ -12,6 +19,14 @@ function build() {
     "echo",
     { description: "Answers with the same text.", inputSchema: z.object({ text: z.string() }) },
     async ({ text }) => ({ content: [{ type: "text", text }] }),
+  );
+  server.registerTool(
+    "pause",
+    { description: "Answers after a while.", inputSchema: z.object({ milliseconds: z.number() }) },
+    async ({ milliseconds }) => {
+      await sleep(milliseconds);
+      return { content: [{ type: "text", text: "done" }] };
+    },
   );
   server.registerTool("ask", { description: "Asks for a name and greets." }, async (context) => {
     const answer = acceptedContent(context.mcpReq.inputResponses, "who");
@@ -24,7 +39,9 @@ function build() {
   return server;
 }
 
-if (process.argv.includes("--legacy")) {
+if (process.argv.includes("--http")) {
+  listening(createServer(toNodeHandler(createMcpHandler(build))), "/mcp");
+} else if (process.argv.includes("--legacy")) {
   await build().connect(new StdioServerTransport());
 } else {
   serveStdio(build);

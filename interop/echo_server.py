@@ -1,4 +1,11 @@
-"""A server written with the Python SDK, for our client to talk to."""
+"""A server written with the Python SDK, for our client to talk to.
+
+On stdio; with --http on a port of its own, and it says on stderr where.
+"""
+
+import asyncio
+import socket
+import sys
 
 try:
     from mcp.server.mcpserver import MCPServer as Server
@@ -14,5 +21,25 @@ def echo(text: str) -> str:
     return text
 
 
+@server.tool()
+async def pause(milliseconds: int) -> str:
+    """Answers after a while."""
+    await asyncio.sleep(milliseconds / 1000)
+    return "done"
+
+
+def serve_http() -> None:
+    import uvicorn
+
+    listener = socket.create_server(("127.0.0.1", 0))
+    host, port = listener.getsockname()
+    print(f"listening on http://{host}:{port}/mcp", file=sys.stderr, flush=True)
+    config = uvicorn.Config(server.streamable_http_app(), log_level="error")
+    uvicorn.Server(config).run(sockets=[listener])
+
+
 if __name__ == "__main__":
-    server.run("stdio")
+    if "--http" in sys.argv:
+        serve_http()
+    else:
+        server.run("stdio")

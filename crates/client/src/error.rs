@@ -167,6 +167,9 @@ pub enum ErrorKind {
     ToolFailed(String),
     /// The task that the call became was cancelled at the server.
     TaskCancelled,
+    /// What was read of a skill is not what was listed.
+    #[cfg(feature = "skills")]
+    Skill(crate::skills::SkillFault),
 }
 
 /// Who must act on an error.
@@ -216,6 +219,8 @@ impl ErrorKind {
             Self::TooLarge { .. } | Self::TooManyCalls(_) | Self::ListTooLong { .. } => {
                 Class::Limit
             }
+            #[cfg(feature = "skills")]
+            Self::Skill(_) => Class::Peer,
             Self::TimedOut(_) => Class::Timeout,
             Self::Cancelled | Self::Closed => Class::Ended,
         }
@@ -309,6 +314,8 @@ impl fmt::Display for ErrorKind {
             ),
             Self::ToolFailed(words) => write!(f, "the tool says: {}", plain(words, 300)),
             Self::TaskCancelled => f.write_str("the task was cancelled at the server"),
+            #[cfg(feature = "skills")]
+            Self::Skill(fault) => fault.fmt(f),
         }
     }
 }

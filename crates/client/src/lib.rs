@@ -34,6 +34,8 @@ mod output_schema;
 mod pages;
 mod report;
 mod shared;
+#[cfg(feature = "skills")]
+pub mod skills;
 mod slot;
 mod spec;
 mod state;

@@ -6,8 +6,9 @@ use std::collections::HashSet;
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
+use switchboard_protocol::Payload;
+use switchboard_protocol::jsonrpc::MethodName;
 use switchboard_protocol::types::PaginatedRequestParams;
-use switchboard_protocol::{Method, Payload};
 
 use crate::call::{Call, decode};
 use crate::client::Client;
@@ -16,11 +17,12 @@ use crate::error::{Error, ErrorKind};
 /// Asks for page after page and hands each to `take`, which says how many items it has.
 pub(crate) async fn read_all(
     client: &Client,
-    method: Method,
+    method: impl Into<MethodName>,
     mut take: impl FnMut(&Payload) -> Result<usize, ErrorKind>,
 ) -> Result<(), Error> {
     let shared = client.shared();
-    let fail = |kind: ErrorKind| Error::new(&shared.name, method.name(), kind);
+    let method = method.into();
+    let fail = |kind: ErrorKind| Error::new(&shared.name, method.as_str(), kind);
     let limit = shared.timeouts.list;
     let all = async {
         let mut cursor: Option<String> = None;
@@ -32,7 +34,7 @@ pub(crate) async fn read_all(
                 params.cursor = Some(cursor);
                 params
             });
-            let call = Call::<IgnoredAny>::plain(client.clone(), method, params.as_ref());
+            let call = Call::<IgnoredAny>::plain(client.clone(), method.clone(), params.as_ref());
             let page = call.raw().await?;
             pages += 1;
             bytes += page.text().len();

@@ -25,18 +25,15 @@
 mod changes;
 mod entry;
 mod fault;
-mod frontmatter;
 mod media_type;
 mod options;
 mod page;
-mod scalar;
 mod snapshot;
 mod stored;
 #[cfg(test)]
 mod tests;
 mod uri;
 mod walk;
-mod yaml;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -58,9 +55,7 @@ pub use entry::{
 };
 pub use fault::{SkillError, SkillFault};
 pub use options::SkillsOptions;
-
-/// The identifier of the extension.
-pub const SKILLS_EXTENSION: &str = "io.modelcontextprotocol/skills";
+pub use switchboard_skills::{FormatFault, SKILLS_EXTENSION};
 
 /// A folder of skills.
 ///

@@ -5,6 +5,8 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use switchboard_skills::FormatFault;
+
 /// Something in a folder of skills that cannot be served.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -91,54 +93,8 @@ pub enum SkillFault {
     },
     /// The `SKILL.md` is not UTF-8.
     NotUtf8,
-    /// The `SKILL.md` does not begin with a mapping between two lines `---`.
-    NoFrontmatter,
-    /// The frontmatter is too long.
-    FrontmatterTooLong {
-        /// How many bytes may be.
-        limit: usize,
-    },
-    /// The frontmatter is not YAML that JSON can say.
-    BadYaml {
-        /// The line of the file, from one.
-        line: usize,
-        /// What is wrong there.
-        reason: String,
-    },
-    /// The frontmatter lacks a member, or it is empty.
-    Missing {
-        /// Which.
-        key: &'static str,
-    },
-    /// A member of the frontmatter is not text.
-    NotText {
-        /// Which.
-        key: &'static str,
-    },
-    /// A member of the frontmatter is too long.
-    TooLong {
-        /// Which.
-        key: &'static str,
-        /// How many characters may be.
-        limit: usize,
-    },
-    /// A skill may not have this name.
-    BadName {
-        /// The name.
-        name: String,
-    },
-    /// The skill is called otherwise than its folder.
-    OtherName {
-        /// What the frontmatter calls it.
-        name: String,
-        /// What its folder is called.
-        folder: String,
-    },
-    /// A key of `metadata` is reserved for extensions of the protocol.
-    ReservedKey {
-        /// The key.
-        key: String,
-    },
+    /// It does not follow the format of skills.
+    Format(FormatFault),
 }
 
 impl fmt::Display for SkillFault {
@@ -177,34 +133,13 @@ impl fmt::Display for SkillFault {
                 )
             }
             Self::NotUtf8 => write!(f, "the text is not UTF-8"),
-            Self::NoFrontmatter => {
-                write!(
-                    f,
-                    "must begin with YAML frontmatter between two lines \"---\""
-                )
-            }
-            Self::FrontmatterTooLong { limit } => {
-                write!(f, "the frontmatter has more than {limit} bytes")
-            }
-            Self::BadYaml { line, reason } => write!(f, "line {line}: {reason}"),
-            Self::Missing { key } => write!(f, "the frontmatter needs a {key:?}"),
-            Self::NotText { key } => write!(f, "{key:?} in the frontmatter must be text"),
-            Self::TooLong { key, limit } => {
-                write!(
-                    f,
-                    "{key:?} in the frontmatter has more than {limit} characters"
-                )
-            }
-            Self::BadName { name } => write!(
-                f,
-                "{name:?} is no name for a skill: 1 to 64 of a-z, 0-9 and single hyphens inside"
-            ),
-            Self::OtherName { name, folder } => {
-                write!(f, "the skill is called {name:?} but its folder {folder:?}")
-            }
-            Self::ReservedKey { key } => {
-                write!(f, "the metadata key {key:?} is reserved for the protocol")
-            }
+            Self::Format(fault) => fault.fmt(f),
         }
+    }
+}
+
+impl From<FormatFault> for SkillFault {
+    fn from(fault: FormatFault) -> Self {
+        Self::Format(fault)
     }
 }

@@ -12,14 +12,14 @@ use std::io::Read as _;
 use std::path::Path;
 
 use switchboard_protocol::types::Resource;
+use switchboard_skills::{FormatFault, SKILL_FILE};
 
 use crate::skills::entry::{Skill, SkillResource};
 use crate::skills::fault::{SkillError, SkillFault};
-use crate::skills::frontmatter;
 use crate::skills::media_type;
 use crate::skills::options::SkillsOptions;
 use crate::skills::stored::StoredFile;
-use crate::skills::walk::{File, Folder, SKILL_FILE, walk};
+use crate::skills::walk::{File, Folder, walk};
 
 /// What is served, each by its URI.
 #[derive(Debug, Default)]
@@ -113,9 +113,9 @@ impl Reader<'_> {
 
     fn read_skill(&mut self, folder: &Folder) -> Result<(), SkillError> {
         let at_folder = |fault| SkillError::new(&folder.path, fault);
-        if !frontmatter::is_name(&folder.name) {
+        if !switchboard_skills::is_name(&folder.name) {
             let name = folder.name.clone();
-            return Err(at_folder(SkillFault::BadName { name }));
+            return Err(at_folder(FormatFault::BadName { name }.into()));
         }
         let mut files = Vec::new();
         collect(folder, &mut files);
@@ -149,7 +149,8 @@ impl Reader<'_> {
         let Some(text) = stored(&uri).and_then(StoredFile::text) else {
             return Err(at_file(SkillFault::NotUtf8));
         };
-        let frontmatter = frontmatter::read(text, &folder.name).map_err(at_file)?;
+        let frontmatter = switchboard_skills::frontmatter(text, &folder.name)
+            .map_err(|fault| at_file(fault.into()))?;
         let resources = files
             .iter()
             .filter_map(|file| stored(&file.uri))

@@ -2,7 +2,6 @@
 //!
 //! Specification: SEP-2640 (resource metadata, integrity).
 
-use ring::digest::{SHA256, digest};
 use switchboard_protocol::types::{Resource, ResourceContents};
 
 use crate::skills::media_type;
@@ -40,7 +39,7 @@ impl StoredFile {
         resource.size = Some(body.as_bytes().len().into());
         Self {
             resource,
-            digest: sha256(body.as_bytes()),
+            digest: switchboard_skills::digest(body.as_bytes()),
             body,
         }
     }
@@ -86,12 +85,4 @@ impl Body {
             Self::Bytes(bytes) => bytes,
         }
     }
-}
-
-fn sha256(bytes: &[u8]) -> String {
-    let mut text = String::from("sha256:");
-    for byte in digest(&SHA256, bytes).as_ref() {
-        text += &format!("{byte:02x}");
-    }
-    text
 }

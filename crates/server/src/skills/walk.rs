@@ -16,6 +16,8 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use switchboard_skills::SKILL_FILE;
+
 use crate::skills::fault::{SkillError, SkillFault};
 use crate::skills::options::SkillsOptions;
 use crate::skills::uri;
@@ -82,9 +84,6 @@ pub(super) fn walk(
     }
     Ok((top.folders, walker.faults))
 }
-
-/// The name of the file that makes a folder a skill.
-pub(super) const SKILL_FILE: &str = "SKILL.md";
 
 struct Walker<'a> {
     real_root: &'a Path,

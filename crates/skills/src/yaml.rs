@@ -16,19 +16,19 @@ use std::collections::HashMap;
 use granit_parser::{Event, Parser, Tag};
 use serde_json::{Map, Value};
 
-use crate::skills::scalar::{no_json_form, scalar};
+use crate::scalar::{no_json_form, scalar};
 
 /// Why a text is no YAML that JSON can say.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct BadYaml {
+pub(crate) struct BadYaml {
     /// The line within the text, from one.
-    pub(super) line: usize,
+    pub(crate) line: usize,
     /// What is wrong there.
-    pub(super) reason: String,
+    pub(crate) reason: String,
 }
 
 /// The one document of a text as JSON; no document is null.
-pub(super) fn to_json(text: &str) -> Result<Value, BadYaml> {
+pub(crate) fn to_json(text: &str) -> Result<Value, BadYaml> {
     let options = granit_parser::options! {
         flow_nesting_limit: MAX_DEPTH,
         block_nesting_limit: MAX_DEPTH,

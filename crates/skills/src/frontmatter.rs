@@ -7,29 +7,34 @@
 
 use serde_json::{Map, Value};
 
-use crate::skills::fault::SkillFault;
-use crate::skills::yaml;
+use crate::fault::FormatFault;
+use crate::yaml;
 
-/// The frontmatter of a skill that lies in a folder of this name.
-pub(super) fn read(text: &str, folder: &str) -> Result<Map<String, Value>, SkillFault> {
-    let block = block(text).ok_or(SkillFault::NoFrontmatter)?;
+/// The frontmatter of a `SKILL.md`, which lies in a folder of this name.
+///
+/// Every member of it, as JSON.
+///
+/// # Errors
+/// When there is none, or it is not what the format allows: the error says what to change.
+pub fn frontmatter(text: &str, folder: &str) -> Result<Map<String, Value>, FormatFault> {
+    let block = block(text).ok_or(FormatFault::NoFrontmatter)?;
     if block.len() > MAX_BYTES {
-        return Err(SkillFault::FrontmatterTooLong { limit: MAX_BYTES });
+        return Err(FormatFault::FrontmatterTooLong { limit: MAX_BYTES });
     }
-    let value = yaml::to_json(block).map_err(|bad| SkillFault::BadYaml {
+    let value = yaml::to_json(block).map_err(|bad| FormatFault::BadYaml {
         // The opening line is not part of the block.
         line: bad.line + 1,
         reason: bad.reason,
     })?;
     let Value::Object(members) = value else {
-        return Err(SkillFault::NoFrontmatter);
+        return Err(FormatFault::NoFrontmatter);
     };
     check(&members, folder)?;
     Ok(members)
 }
 
 /// Is this a name that a skill may have?
-pub(super) fn is_name(text: &str) -> bool {
+pub fn is_name(text: &str) -> bool {
     let allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     (1..=MAX_NAME).contains(&text.len())
         && text.bytes().all(allowed)
@@ -56,26 +61,26 @@ fn block(text: &str) -> Option<&str> {
     None
 }
 
-fn check(members: &Map<String, Value>, folder: &str) -> Result<(), SkillFault> {
+fn check(members: &Map<String, Value>, folder: &str) -> Result<(), FormatFault> {
     let text = |key: &'static str| match members.get(key) {
         None => Ok(None),
         Some(Value::String(text)) => Ok(Some(text.as_str())),
-        Some(_) => Err(SkillFault::NotText { key }),
+        Some(_) => Err(FormatFault::NotText { key }),
     };
-    let name = text("name")?.ok_or(SkillFault::Missing { key: "name" })?;
+    let name = text("name")?.ok_or(FormatFault::Missing { key: "name" })?;
     if !is_name(name) {
-        return Err(SkillFault::BadName {
+        return Err(FormatFault::BadName {
             name: name.to_owned(),
         });
     }
     if name != folder {
-        return Err(SkillFault::OtherName {
+        return Err(FormatFault::OtherName {
             name: name.to_owned(),
             folder: folder.to_owned(),
         });
     }
     let description = text("description")?.filter(|text| !text.trim().is_empty());
-    let description = description.ok_or(SkillFault::Missing { key: "description" })?;
+    let description = description.ok_or(FormatFault::Missing { key: "description" })?;
     check_length("description", description, MAX_DESCRIPTION)?;
     if let Some(compatibility) = text("compatibility")? {
         check_length("compatibility", compatibility, MAX_COMPATIBILITY)?;
@@ -83,14 +88,14 @@ fn check(members: &Map<String, Value>, folder: &str) -> Result<(), SkillFault> {
     if let Some(Value::Object(metadata)) = members.get("metadata")
         && let Some(key) = metadata.keys().find(|key| key.starts_with(RESERVED))
     {
-        return Err(SkillFault::ReservedKey { key: key.clone() });
+        return Err(FormatFault::ReservedKey { key: key.clone() });
     }
     Ok(())
 }
 
-fn check_length(key: &'static str, text: &str, limit: usize) -> Result<(), SkillFault> {
+fn check_length(key: &'static str, text: &str, limit: usize) -> Result<(), FormatFault> {
     if text.chars().count() > limit {
-        return Err(SkillFault::TooLong { key, limit });
+        return Err(FormatFault::TooLong { key, limit });
     }
     Ok(())
 }
@@ -114,7 +119,7 @@ mod tests {
 
     fn check_refused(members: &str, reason: &str) {
         let text = format!("---\n{members}\n---\nbody\n");
-        let fault = read(&text, "a-1").unwrap_err().to_string();
+        let fault = frontmatter(&text, "a-1").unwrap_err().to_string();
         assert!(fault.contains(reason), "{members}: {fault}");
     }
 
@@ -126,7 +131,7 @@ mod tests {
             "allowed-tools: Read\r\n--- \r\n---\r\nnot: this\r\n"
         );
         assert_eq!(
-            Value::Object(read(text, "a-1").unwrap()),
+            Value::Object(frontmatter(text, "a-1").unwrap()),
             json!({
                 "name": "a-1",
                 "description": "What it does, and when.",
@@ -138,7 +143,7 @@ mod tests {
 
     #[test]
     fn a_byte_order_mark_is_skipped_and_the_end_may_be_the_last_line() {
-        assert!(read("\u{feff}---\nname: a\ndescription: b\n---", "a").is_ok());
+        assert!(frontmatter("\u{feff}---\nname: a\ndescription: b\n---", "a").is_ok());
     }
 
     #[test]
@@ -152,8 +157,8 @@ mod tests {
             "---\n- a\n---\n",
             "---\n---\n",
         ] {
-            let fault = read(text, "a").unwrap_err();
-            assert!(matches!(fault, SkillFault::NoFrontmatter), "{text:?}");
+            let fault = frontmatter(text, "a").unwrap_err();
+            assert!(matches!(fault, FormatFault::NoFrontmatter), "{text:?}");
         }
     }
 

@@ -6,7 +6,7 @@ use granit_parser::{ScalarStyle, Tag};
 use serde_json::{Number, Value};
 
 /// What a scalar means.
-pub(super) fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Result<Value, String> {
+pub(crate) fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Result<Value, String> {
     let Some(tag) = tag else {
         return match style {
             ScalarStyle::Plain => plain(text),
@@ -100,7 +100,7 @@ fn is_decimal(text: &str) -> bool {
 }
 
 /// Says that a tag cannot be followed.
-pub(super) fn no_json_form(tag: &Tag) -> String {
+pub(crate) fn no_json_form(tag: &Tag) -> String {
     format!(
         "the tag {}{} has no JSON form",
         tag.original_handle(),
@@ -113,7 +113,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::skills::yaml::to_json;
+    use crate::yaml::to_json;
 
     fn check(yaml: &str, expected: Value) {
         assert_eq!(to_json(yaml), Ok(expected), "{yaml}");

@@ -1,0 +1,46 @@
+//! A server written with tower-mcp, for our client: on stdio, or with `--http` on a port of its own.
+
+use std::error::Error;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use tower_mcp::{CallToolResult, HttpTransport, McpRouter, StdioTransport, ToolBuilder};
+
+#[derive(Debug, Deserialize, JsonSchema)]
+struct Text {
+    text: String,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+struct Pause {
+    milliseconds: u64,
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
+    let echo = ToolBuilder::new("echo")
+        .description("Answers with the same text.")
+        .handler(|input: Text| async move { Ok(CallToolResult::text(input.text)) })
+        .build();
+    let pause = ToolBuilder::new("pause")
+        .description("Answers after a while.")
+        .handler(|input: Pause| async move {
+            tokio::time::sleep(Duration::from_millis(input.milliseconds)).await;
+            Ok(CallToolResult::text("done"))
+        })
+        .build();
+    let router = McpRouter::new()
+        .server_info("tower-mcp-echo", "1.0.0")
+        .tool(echo)
+        .tool(pause);
+    if !std::env::args().any(|word| word == "--http") {
+        StdioTransport::new(router).run().await?;
+        return Ok(());
+    }
+    let router = HttpTransport::new(router).into_router_at("/mcp");
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+    eprintln!("listening on http://{}/mcp", listener.local_addr()?);
+    axum::serve(listener, router).await?;
+    Ok(())
+}

@@ -1,0 +1,41 @@
+//! A server written with turbomcp, for our client: on stdio, or with `--http` on a port of its own.
+
+use std::error::Error;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use turbomcp::http::{HttpConfig, router};
+use turbomcp::prelude::*;
+
+#[derive(Clone)]
+struct Echo;
+
+#[server(name = "turbomcp-echo", version = "1.0.0")]
+impl Echo {
+    /// Answers with the same text.
+    #[tool(description = "Answers with the same text.")]
+    async fn echo(&self, text: String) -> McpResult<String> {
+        Ok(text)
+    }
+
+    /// Answers after a while.
+    #[tool(description = "Answers after a while.")]
+    async fn pause(&self, milliseconds: u64) -> McpResult<String> {
+        tokio::time::sleep(Duration::from_millis(milliseconds)).await;
+        Ok("done".to_owned())
+    }
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    if !std::env::args().any(|word| word == "--http") {
+        return Ok(Echo.run_stdio().await?);
+    }
+    let service = Echo.into_server().build();
+    let router = router(service, HttpConfig::new());
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+    eprintln!("listening on http://{}/mcp", listener.local_addr()?);
+    let router = router.into_make_service_with_connect_info::<SocketAddr>();
+    axum::serve(listener, router).await?;
+    Ok(())
+}
