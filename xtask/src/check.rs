@@ -74,8 +74,16 @@ fn clippy(workspace: &Workspace) -> Outcome {
         let mut command = workspace.cargo();
         command.args(["clippy", "--workspace", "--all-targets", "--all-features"]);
         command.args(["--manifest-path", manifest]);
-        if manifest == tools::RMCP_MANIFEST {
-            command.arg("--target-dir").arg(tools::rmcp_target()?);
+        match manifest {
+            tools::RMCP_MANIFEST => {
+                command.arg("--target-dir").arg(tools::rmcp_target()?);
+            }
+            tools::SERVERS_MANIFEST => {
+                command
+                    .arg("--target-dir")
+                    .arg(tools::rust_servers_target()?);
+            }
+            _ => {}
         }
         command.args(["--", "-D", "warnings"]);
         succeeds(&mut command, "cargo clippy")
@@ -220,10 +228,16 @@ fn fuzz_nightly(workspace: &Workspace) -> Outcome {
     succeeds(&mut command, "cargo build of the fuzz targets").into()
 }
 
-/// The fuzz targets and rmcp's client are workspaces of their own, so that nobody else pays for
-/// what they need.
+/// The fuzz targets, rmcp's client and the servers of others are workspaces of their own, so that
+/// nobody else pays for what they need.
 fn for_each_manifest(workspace: &Workspace, body: impl Fn(&str) -> Result<(), String>) -> Outcome {
-    let mut manifests = ["Cargo.toml", FUZZ_MANIFEST, tools::RMCP_MANIFEST]
+    let manifests = [
+        "Cargo.toml",
+        FUZZ_MANIFEST,
+        tools::RMCP_MANIFEST,
+        tools::SERVERS_MANIFEST,
+    ];
+    let mut manifests = manifests
         .into_iter()
         .filter(|name| workspace.root.join(name).is_file());
     manifests.try_for_each(body).into()

@@ -7,6 +7,7 @@ mod clients;
 mod conformance;
 mod core;
 mod script;
+mod servers;
 
 use crate::report::{self, Outcome};
 use crate::tools;
@@ -21,7 +22,9 @@ pub(crate) struct Part {
 const PARTS: &[Part] = &[
     part("core", core::run),
     part("clients", clients::run),
+    part("servers", servers::run),
     part("conformance", conformance::run),
+    part("conformance-client", conformance::client::run),
 ];
 
 const fn part(name: &'static str, run: fn(&Workspace) -> Outcome) -> Part {

@@ -128,6 +128,21 @@ pub(crate) fn rmcp_target() -> Result<PathBuf, String> {
     Ok(cache()?.join("rmcp"))
 }
 
+/// The folder with the programs of `interop/servers`.
+pub(crate) fn rust_servers(workspace: &Workspace) -> Result<PathBuf, String> {
+    let folder = rust_servers_target()?;
+    let mut command = workspace.cargo();
+    command.args(["build", "--locked", "--manifest-path", SERVERS_MANIFEST]);
+    command.arg("--target-dir").arg(&folder);
+    process::run(&mut command, Show::All)?.check("cargo build of the servers in Rust")?;
+    Ok(folder.join("debug"))
+}
+
+/// Where the servers of `interop/servers` are built: what they need never changes, and is much.
+pub(crate) fn rust_servers_target() -> Result<PathBuf, String> {
+    Ok(cache()?.join("servers"))
+}
+
 /// A folder of the cache with everything that the lock file in `source` names.
 fn npm(source: &Path, name: &str) -> Result<PathBuf, String> {
     let folder = cache()?.join(name);
@@ -238,6 +253,8 @@ fn copy(from: &Path, to: &Path) -> Result<(), String> {
 
 /// The workspace of rmcp's client.
 pub(crate) const RMCP_MANIFEST: &str = "interop/rmcp/Cargo.toml";
+/// The workspace of servers that others' libraries were used for.
+pub(crate) const SERVERS_MANIFEST: &str = "interop/servers/Cargo.toml";
 /// The Inspector's launcher, in the folder that [`node`] gives.
 pub(crate) const INSPECTOR: &str =
     "node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js";

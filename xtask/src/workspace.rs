@@ -79,6 +79,13 @@ impl Workspace {
         process::run(&mut command, Show::All)?.check("cargo build")
     }
 
+    /// Builds the programs in which our client meets foreign servers.
+    pub(crate) fn build_interop(&self) -> Result<(), String> {
+        let mut command = self.cargo();
+        command.args(["build", "--package", INTEROP, "--bins"]);
+        process::run(&mut command, Show::All)?.check("cargo build")
+    }
+
     pub(crate) fn package(&self, name: &str) -> Option<&Package> {
         self.packages.iter().find(|package| package.name == name)
     }
@@ -126,3 +133,5 @@ fn cargo_in(root: &Path) -> Command {
 
 /// The package of the example servers.
 const EXAMPLES: &str = "switchboard-examples";
+/// The package of our client's side of interop.
+const INTEROP: &str = "switchboard-interop";

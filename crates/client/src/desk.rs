@@ -328,8 +328,12 @@ impl Desk {
         let report = match self.cause.take() {
             Some(Cause::Connection(report)) => report,
             cause => {
-                let reason = match cause {
-                    Some(Cause::Http(failure)) => Reason::Http(failure),
+                let reason = match (cause, &failure) {
+                    // What the server said itself goes before how it was said.
+                    (Some(Cause::Http(http)), Failure::Refused(_)) if !http.is_unauthorized() => {
+                        Reason::Protocol(failure)
+                    }
+                    (Some(Cause::Http(http)), _) => Reason::Http(http),
                     _ => Reason::Protocol(failure),
                 };
                 Arc::new(self.report(reason, wire))

@@ -2,8 +2,11 @@
 //!
 //! Each scenario is one check. It passes when it was really exercised: something succeeded,
 //! nothing failed, warned or was skipped. The suite itself is more lenient, so its own verdict
-//! and exit code are not asked for. An exception has a line in [`EXPECTED`], and one that is
-//! no longer needed is a failure too.
+//! and exit code are not asked for. What a result is worth is in `verdict.rs`; the client is in
+//! `client.rs`.
+
+pub(super) mod client;
+mod verdict;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,9 +14,8 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use serde_json::Value;
-
 use crate::interop::clients::LISTENING;
+use crate::interop::conformance::verdict::{Check, judge, read_checks, requirements};
 use crate::interop::script::{record, two_at_once};
 use crate::process::{self, Show};
 use crate::report::{self, Outcome};
@@ -139,7 +141,7 @@ impl Selection {
             let file = suite.requirements.join(format!("{}.yaml", self.name));
             let text = fs::read_to_string(&file)
                 .map_err(|error| format!("{} cannot be read: {error}", file.display()))?;
-            let names = server_requirements(&text);
+            let names = requirements(&text, "server");
             if let Some(missing) = names.iter().find(|name| !ran.contains_key(**name)) {
                 return Err(format!("conformance {}: {missing} did not run", self.name));
             }
@@ -161,72 +163,6 @@ impl Selection {
 
 /// The checks of each scenario.
 type Scenarios = BTreeMap<String, Vec<Check>>;
-
-/// One check inside a scenario, as the suite wrote it down.
-#[derive(Debug)]
-struct Check {
-    id: String,
-    status: String,
-    reason: String,
-}
-
-impl Check {
-    /// Stands for the checks of a scenario that left none.
-    fn unreadable() -> Self {
-        Self {
-            id: "checks.json".to_owned(),
-            status: "FAILURE".to_owned(),
-            reason: "the suite did not get this far".to_owned(),
-        }
-    }
-}
-
-/// A check that does not succeed, and why that is not our fault.
-struct Expected {
-    scenario: &'static str,
-    check: &'static str,
-    status: &'static str,
-}
-
-const EXPECTED: &[Expected] = &[
-    // The suite skips it by itself: it looks for notifications/tasks on the stream of the
-    // call, where the extension no longer sends them, and has not been rewritten yet.
-    Expected {
-        scenario: "tasks-status-notifications",
-        check: "tasks-status-notifications",
-        status: "SKIPPED",
-    },
-];
-
-/// Whether a scenario was exercised, and with which blemish.
-fn judge(scenario: &str, checks: &[Check]) -> Result<(), String> {
-    let expected: Vec<&Expected> = EXPECTED
-        .iter()
-        .filter(|expected| expected.scenario == scenario)
-        .collect();
-    let is_expected = |check: &Check, expected: &Expected| {
-        expected.check == check.id && expected.status == check.status
-    };
-    for check in checks {
-        let excused = expected.iter().any(|expected| is_expected(check, expected));
-        if !matches!(check.status.as_str(), "SUCCESS" | "INFO") && !excused {
-            return Err(format!("{} {}: {}", check.status, check.id, check.reason));
-        }
-    }
-    for expected in &expected {
-        if !checks.iter().any(|check| is_expected(check, expected)) {
-            return Err(format!(
-                "{} is no longer {}",
-                expected.check, expected.status
-            ));
-        }
-    }
-    let succeeded = checks.iter().any(|check| check.status == "SUCCESS");
-    match succeeded || !expected.is_empty() {
-        true => Ok(()),
-        false => Err("checked nothing".to_owned()),
-    }
-}
 
 /// Reads `<folder>/server-<scenario>-<time>/checks.json` for every scenario.
 fn read_results(folder: &Path) -> Result<Scenarios, String> {
@@ -255,36 +191,6 @@ fn scenario_of(folder: &str) -> Option<&str> {
     (time.starts_with("-2") && time.ends_with('Z')).then_some(name)
 }
 
-fn read_checks(text: &str) -> Option<Vec<Check>> {
-    let checks: Value = serde_json::from_str(text).ok()?;
-    let read = |check: &Value| {
-        Some(Check {
-            id: check.get("id")?.as_str()?.to_owned(),
-            status: check.get("status")?.as_str()?.to_owned(),
-            reason: check["errorMessage"]
-                .as_str()
-                .unwrap_or_default()
-                .to_owned(),
-        })
-    };
-    checks.as_array()?.iter().map(read).collect()
-}
-
-/// The names below `server:` at the top level of the suite's file.
-fn server_requirements(text: &str) -> Vec<&str> {
-    let mut lines = text.lines().skip_while(|line| line.trim_end() != "server:");
-    lines.next();
-    lines
-        .map_while(|line| match line.strip_prefix("  - ") {
-            Some(name) => Some(Some(name.trim())),
-            // Comments and blank lines may stand between the names.
-            None if line.trim().is_empty() || line.trim_start().starts_with('#') => Some(None),
-            None => None,
-        })
-        .flatten()
-        .collect()
-}
-
 const SERVER: &str = "everything";
 /// How the suite ends the name of a folder.
 const TIME: &str = "-2026-11-15T13-03-24-659Z";
@@ -297,47 +203,10 @@ const RUN_LIMIT: Duration = Duration::from_secs(120);
 mod tests {
     use super::*;
 
-    fn judged(scenario: &str, statuses: &[(&str, &str)]) -> Result<(), String> {
-        let checks: Vec<Check> = statuses
-            .iter()
-            .map(|(id, status)| Check {
-                id: (*id).to_owned(),
-                status: (*status).to_owned(),
-                reason: String::new(),
-            })
-            .collect();
-        judge(scenario, &checks)
-    }
-
-    #[test]
-    fn a_scenario_passes_only_if_it_was_exercised_without_a_blemish() {
-        assert!(judged("ping", &[("ping", "SUCCESS"), ("note", "INFO")]).is_ok());
-        for status in ["FAILURE", "WARNING", "SKIPPED", "OTHER"] {
-            assert!(judged("ping", &[("ping", "SUCCESS"), ("other", status)]).is_err());
-        }
-        assert!(judged("ping", &[]).is_err());
-        assert!(judged("ping", &[("note", "INFO")]).is_err());
-    }
-
-    #[test]
-    fn an_expected_blemish_is_excused_and_its_absence_is_not() {
-        let name = "tasks-status-notifications";
-        assert!(judged(name, &[(name, "SKIPPED")]).is_ok());
-        assert!(judged(name, &[(name, "SUCCESS")]).is_err());
-        assert!(judged(name, &[(name, "SKIPPED"), ("more", "FAILURE")]).is_err());
-    }
-
     #[test]
     fn a_folder_is_named_for_its_scenario_and_the_time() {
         let folder = format!("server-server-sse-polling{TIME}");
         assert_eq!(scenario_of(&folder), Some("server-sse-polling"));
         assert_eq!(scenario_of("server-ping"), None);
-    }
-
-    #[test]
-    fn only_what_the_server_needs_is_required() {
-        let text =
-            "# text\n\nserver:\n  - ping\n  # why\n  - tools-list\n\nclient:\n  - initialize\n";
-        assert_eq!(server_requirements(text), ["ping", "tools-list"]);
     }
 }

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use switchboard_client::skills::SKILLS_EXTENSION;
-use switchboard_client::{Client, Handlers, Mode, Revision, Spec};
+use switchboard_client::{Client, Handlers, Mode, Refusal, Revision, Spec};
 
 /// What can go wrong; the suite shows its text.
 type Failure = Box<dyn Error + Send + Sync>;
@@ -44,6 +44,8 @@ async fn run() -> Result<(), Failure> {
     let spec = Spec::url(&url)?.mode(Mode::Pinned(revision));
     let host = Handlers::new()
         .on_form(|form, _| async move { Ok(form::accept(&form)) })
+        .on_sample(|_, _| async { Err(Refusal::by_user("there is no model here")) })
+        .roots([])
         .extension(SKILLS_EXTENSION, serde_json::Map::new());
     let client = Client::connect_with(spec, host).await?;
     let outcome = scenario::play(&scenario, &client, &context).await;

@@ -77,7 +77,7 @@ fn from_npm(places: &Places, page: &str) -> Vec<Server> {
             folder: places.scratch.clone(),
         }
     };
-    let book = places.in_scratch("book.xlsx");
+    let book = word(&places.scripts.join("book.xlsx"));
     let mut memory = npm("mcp-server-memory", &[]);
     let file = ("MEMORY_FILE_PATH", places.in_scratch("memory.jsonl"));
     memory.variables.push(file);
@@ -85,6 +85,10 @@ fn from_npm(places: &Places, page: &str) -> Vec<Server> {
     context
         .variables
         .push(("CONTEXT7_API_URL", page.to_owned()));
+    // It would measure itself, for somebody on the network.
+    context
+        .variables
+        .push(("OTEL_SDK_DISABLED", "true".to_owned()));
     vec![
         Server {
             is_everything: true,
@@ -104,7 +108,7 @@ fn from_npm(places: &Places, page: &str) -> Vec<Server> {
                     "get-structured-content",
                 ],
                 Some(ask("get-sum", json!({"a": 2, "b": 3}), "5")),
-                ask("get-sum", json!({"a": "two", "b": 3}), "a"),
+                ask("get-sum", json!({"a": "two", "b": 3}), "expected number"),
             )
         },
         server(
@@ -133,7 +137,7 @@ fn from_npm(places: &Places, page: &str) -> Vec<Server> {
                 json!({"entities": [{"name": "Ada", "entityType": "person", "observations": ["wrote the first program"]}]}),
                 "wrote the first program",
             )),
-            ask("open_nodes", json!({"names": 1}), "names"),
+            ask("open_nodes", json!({"names": 1}), "expected array"),
         ),
         server(
             "server-sequential-thinking",
@@ -178,7 +182,7 @@ fn from_npm(places: &Places, page: &str) -> Vec<Server> {
             Some(ask(
                 "excel_describe_sheets",
                 json!({"fileAbsolutePath": book}),
-                "Sheet1",
+                "Planets",
             )),
             ask(
                 "excel_describe_sheets",
@@ -336,7 +340,7 @@ fn everything_over_http(places: &Places) -> Vec<Server> {
             revision: "2025-11-25",
             tools: vec!["echo", "get-sum"],
             answer: Some(ask("echo", json!({"message": "hello"}), "hello")),
-            error: ask("get-sum", json!({"a": "two", "b": 3}), "a"),
+            error: ask("get-sum", json!({"a": "two", "b": 3}), "expected number"),
             slow: Some(ask(
                 "trigger-long-running-operation",
                 json!({"duration": 60, "steps": 6}),

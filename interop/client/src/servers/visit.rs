@@ -56,12 +56,17 @@ pub(crate) async fn visit(server: &Server, report: &mut Report) {
     if server.is_everything {
         everything::visit(name, &client, &told, report).await;
     }
+    // Else the count below would count nothing.
+    let before = processes::left(&mark).map_or(0, |running| running.len());
     client.close().await;
     // What was started behind a URL is not the client's to end.
     drop(started);
-    let left = processes::check_none(&mark);
+    let left = match before {
+        0 => Err("no process was there before".to_owned()),
+        _ => processes::check_none(&mark),
+    };
     report.check(
-        format!("{name}: closes, no process left"),
+        format!("{name}: closes, 0 of {before} processes left"),
         left.and_then(|()| gone(&client)),
     );
     crate::report::line(&format!("{name}: {:.1} s", begun.elapsed().as_secs_f64()));

@@ -39,7 +39,7 @@ pub(super) struct Opening {
     probed: bool,
     /// A second revision was offered; there is no third try.
     offered_again: bool,
-    /// The era was in doubt after `initialize`, so the probe was sent again.
+    /// The probe was sent a second time; there is no third.
     probed_again: bool,
     /// When the whole opening has taken too long.
     limit: Option<Instant>,
@@ -264,14 +264,29 @@ impl ClientMachine {
             });
         match (self.config.mode, revision::choose_handshake(&theirs)) {
             (Mode::Auto, Some(revision)) if only_handshake => self.fall_back(now, revision, out),
-            // A server that lists what it has just refused has a reason that only it knows.
-            _ if error.code == ErrorCode::UNSUPPORTED_VERSION
-                && !theirs.is_empty()
-                && self.choose_stateless(&theirs).is_none() =>
-            {
+            _ if error.code != ErrorCode::UNSUPPORTED_VERSION || theirs.is_empty() => {
+                self.fail(Failure::Refused(error), out);
+            }
+            _ if self.choose_stateless(&theirs).is_none() => {
                 self.fail_without_common_revision(&Revision::ALL, theirs, out);
             }
+            // It lists what it has just refused, and what it lists is to be tried.
+            _ if !self.opening.probed_again => self.probe_again(now, out),
             _ => self.fail(Failure::Refused(error), out),
+        }
+    }
+
+    fn probe_again(&mut self, now: Instant, out: &mut Vec<Output>) {
+        self.opening.probed_again = true;
+        let again = self.send_opening(now, Method::ServerDiscover, Owner::Probe, out);
+        match &mut self.opening.stage {
+            Stage::Greeting { probe, .. } => *probe = Some(again),
+            stage @ (Stage::Waiting | Stage::Probing { .. }) => {
+                *stage = Stage::Probing {
+                    id: again,
+                    until: None,
+                };
+            }
         }
     }
 
@@ -392,10 +407,8 @@ impl ClientMachine {
                 None if !self.opening.probed_again
                     && revision::choose_stateless(&theirs).is_some() =>
                 {
-                    self.opening.probed_again = true;
-                    let id = self.send_opening(now, Method::ServerDiscover, Owner::Probe, out);
-                    self.opening.stage = Stage::Probing { id, until: None };
-                    return;
+                    self.opening.stage = Stage::Waiting;
+                    return self.probe_again(now, out);
                 }
                 None => {}
             }
