@@ -1,11 +1,15 @@
-//! What the programs share: a call answered by byte search, and how a server is started.
+//! What the programs share: a call answered by byte search, how a server is started, and how a
+//! client is driven ([`calling`]).
 //!
-//! The two limits, `limit-stdio` and `limit-http`, answer with [`Copier`]. It checks nothing,
+//! The limits of servers, `limit-stdio` and `limit-http`, answer with [`Copier`]. It checks nothing,
 //! so it is no server: it bounds what one could reach.
 
 use std::io;
 
 use memchr::memmem::Finder;
+
+pub mod calling;
+pub mod message;
 
 /// Finds the parts of a request and copies them into an answer.
 #[derive(Debug)]
@@ -47,11 +51,13 @@ impl Copier {
         if method.starts_with(b"tools/call\"") {
             let text = after(&self.arguments, method).and_then(|rest| after(&self.text, rest));
             let text = text.map_or(&[][..], |rest| &rest[..self.string_end(rest)]);
-            answers.extend_from_slice(b",\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"");
+            answers.extend_from_slice(b",\"result\":{\"resultType\":\"complete\",\"content\":[{\"type\":\"text\",\"text\":\"");
             answers.extend_from_slice(text);
             answers.extend_from_slice(b"\"}]}}");
         } else if method.starts_with(b"initialize\"") {
             answers.extend_from_slice(INITIALIZED);
+        } else if method.starts_with(b"server/discover\"") {
+            answers.extend_from_slice(DISCOVERED);
         } else if method.starts_with(b"tools/list\"") {
             answers.extend_from_slice(TOOLS);
         } else {
@@ -115,7 +121,8 @@ fn after<'a>(finder: &Finder<'_>, bytes: &'a [u8]) -> Option<&'a [u8]> {
 }
 
 const INITIALIZED: &[u8] = br#","result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"limit","version":"1"}}}"#;
-const TOOLS: &[u8] = br#","result":{"tools":[{"name":"echo","inputSchema":{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}}]}}"#;
+const DISCOVERED: &[u8] = br#","result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"ttlMs":3600000,"cacheScope":"public"}}"#;
+const TOOLS: &[u8] = br#","result":{"resultType":"complete","ttlMs":3600000,"cacheScope":"public","tools":[{"name":"echo","inputSchema":{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}}]}}"#;
 const UNKNOWN: &[u8] = br#","error":{"code":-32601,"message":"method not found"}}"#;
 
 #[cfg(test)]
@@ -135,7 +142,7 @@ mod tests {
         );
         assert_eq!(
             answer,
-            r#"{"jsonrpc":"2.0","id":7,"result":{"content":[{"type":"text","text":"a\"b\\"}]}}"#
+            r#"{"jsonrpc":"2.0","id":7,"result":{"resultType":"complete","content":[{"type":"text","text":"a\"b\\"}]}}"#
         );
     }
 

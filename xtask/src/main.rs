@@ -46,6 +46,10 @@ fn main() -> ExitCode {
             Ok(options) => single("bench server", || bench::server(&workspace, &options)),
             Err(reason) => return refuse(&reason),
         },
+        ["bench", "client", options @ ..] => match bench::Options::read(options) {
+            Ok(options) => single("bench client", || bench::client(&workspace, &options)),
+            Err(reason) => return refuse(&reason),
+        },
         _ => return refuse(&format!("unknown command: {}", words.join(" "))),
     };
     if report.finish() {
@@ -77,7 +81,8 @@ cargo xtask <command>
   interop <part> … only these parts; an unknown name lists them
   bench core       instruction counts of the core; also plain `bench`
   bench server     our echo beside a peer and the limits: time, CPU, memory
-    --quick        a tenth of the calls, one round
+  bench client     our client beside rmcp's, the TypeScript SDK's and the limits
+    --quick        a tenth of the calls, one round: both of them, as the rest
     --rounds N     how often each program has its turn (3)
     --only A,B     only programs whose names begin so
     --instructions also counts instructions, with valgrind";

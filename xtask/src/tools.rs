@@ -83,6 +83,13 @@ pub(crate) fn node(workspace: &Workspace) -> Result<PathBuf, String> {
     Ok(folder)
 }
 
+/// A copy of a script of `bench/` beside the packages that `interop/package.json` names.
+pub(crate) fn bench_script(workspace: &Workspace, name: &str) -> Result<PathBuf, String> {
+    let place = node(workspace)?.join(name);
+    copy(&workspace.root.join("bench").join(name), &place)?;
+    Ok(place)
+}
+
 /// The official conformance suite.
 #[derive(Debug)]
 pub(crate) struct Suite {

@@ -11,7 +11,7 @@ use hyper::body::Incoming;
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Request, Response, StatusCode};
+use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use switchboard_bench::{Arguments, Copier};
 use tokio::net::TcpListener;
@@ -40,6 +40,12 @@ async fn answer(
     request: Request<Incoming>,
     copier: &Copier,
 ) -> Result<Response<Full<Bytes>>, Infallible> {
+    if request.method() != Method::POST {
+        // Clients of the handshake era ask for a stream of what belongs to no request.
+        let mut response = Response::new(Full::default());
+        *response.status_mut() = StatusCode::METHOD_NOT_ALLOWED;
+        return Ok(response);
+    }
     let body = match request.into_body().collect().await {
         Ok(body) => body.to_bytes(),
         Err(_) => Bytes::new(),

@@ -13,9 +13,11 @@ pub(crate) enum Role {
     /// Two processes and a pipe, without any message.
     RawPipe,
     Ours,
+    /// We, used in another way.
+    OursOtherwise,
     /// The peer in a mode that the bars are about.
     Peer,
-    /// The peer in another mode.
+    /// The peer in another mode, or another peer.
     PeerOtherwise,
 }
 
@@ -59,6 +61,16 @@ impl Table {
         judged
             .min_by(|a, b| a.1.total_cmp(&b.1))
             .map(|(row, _)| row)
+    }
+
+    /// The row of this name, which is made if there is none.
+    pub(crate) fn row(&mut self, name: &'static str, role: Role) -> &mut Row {
+        let known = self.rows.iter().position(|row| row.name == name);
+        let index = known.unwrap_or_else(|| {
+            self.rows.push(Row::new(name, role));
+            self.rows.len() - 1
+        });
+        &mut self.rows[index]
     }
 
     /// The table in Markdown, under its title.
@@ -184,6 +196,15 @@ fn number(value: f64) -> String {
     grouped.collect()
 }
 
+/// The bars as the last table.
+pub(crate) fn bars_table(bars: &[Bar]) -> String {
+    let mut text = "### Bars\n\n| bar | wanted | found | |\n|---|---:|---:|---|".to_owned();
+    for bar in bars {
+        text = text + "\n" + &bar.markdown();
+    }
+    text
+}
+
 /// What the project promises of a figure.
 #[derive(Debug)]
 pub(crate) struct Bar {
@@ -200,7 +221,7 @@ pub(crate) enum Bound {
 
 impl Bar {
     /// The row of the bar in the last table.
-    pub(crate) fn markdown(&self) -> String {
+    fn markdown(&self) -> String {
         let (wanted, is_met) = match self.bound {
             Bound::AtLeast(bound) => (format!("≥ {bound}"), self.median() >= Some(bound)),
             Bound::AtMost(bound) => {

@@ -1,12 +1,16 @@
 //! `cargo xtask bench`: what our code costs, beside a peer in the same run.
 //!
 //! `core.rs` counts the instructions of a message, `server.rs` measures whole servers
-//! (what: `plan.rs`, what it says: `figures.rs`, what was promised: `bars.rs`). The
-//! peers and the driver are in `bench/`, a workspace of its own.
+//! (what: `plan.rs`, what was promised: `bars.rs`), `client.rs` whole clients (what:
+//! `client_plan.rs`). What rounds say together is in `figures.rs`. The peers and the driver
+//! are in `bench/`, a workspace of its own.
 
 mod bars;
+mod client;
+mod client_plan;
 mod core;
 mod figures;
+mod options;
 mod plan;
 mod server;
 
@@ -16,8 +20,10 @@ use std::path::{Path, PathBuf};
 use crate::process::{self, Show};
 use crate::workspace::Workspace;
 
+pub(crate) use self::client::run as client;
 pub(crate) use self::core::run as core;
-pub(crate) use self::server::{Options, run as server};
+pub(crate) use self::options::Options;
+pub(crate) use self::server::run as server;
 
 /// Builds everything in `bench/`; gives the folder of its programs.
 fn build_peers(workspace: &Workspace, show: Show) -> Result<PathBuf, String> {
@@ -28,6 +34,18 @@ fn build_peers(workspace: &Workspace, show: Show) -> Result<PathBuf, String> {
     command.arg("--target-dir").arg(&target);
     process::run(&mut command, show)?.check("cargo build of the peers")?;
     Ok(target.join("release"))
+}
+
+/// Where our server is once it is built.
+fn echo(workspace: &Workspace) -> PathBuf {
+    workspace.target.join("release/echo")
+}
+
+fn build_echo(workspace: &Workspace) -> Result<(), String> {
+    let mut command = workspace.cargo();
+    command.args(["build", "--release", "--package", "switchboard-examples"]);
+    command.args(["--bin", "echo"]);
+    process::run(&mut command, Show::AsProgress)?.check("cargo build of echo")
 }
 
 /// Everything that callgrind counted.

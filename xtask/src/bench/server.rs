@@ -5,66 +5,18 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
 use super::bars::bars;
-use super::figures::{Role, Row, Table};
+use super::figures::{Table, bars_table};
+use super::options::Options;
 use super::plan::{self, Era, Measurement, Programs, Route};
 use crate::process::{self, Show};
 use crate::report::{self, Outcome};
 use crate::tools;
 use crate::workspace::Workspace;
-
-/// What the command line may ask for.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Options {
-    rounds: u32,
-    /// The number of calls is divided by this.
-    share: u32,
-    /// How the names of the programs wanted begin; all if there are none.
-    only: Vec<String>,
-    instructions: bool,
-}
-
-impl Options {
-    pub(crate) fn read(words: &[&str]) -> Result<Self, String> {
-        let mut rounds = None;
-        let mut options = Self {
-            rounds: 3,
-            share: 1,
-            only: Vec::new(),
-            instructions: false,
-        };
-        let mut words = words.iter();
-        while let Some(word) = words.next() {
-            match *word {
-                "--quick" => (options.share, options.rounds) = (10, 1),
-                "--instructions" => options.instructions = true,
-                "--rounds" => {
-                    let count = words.next().and_then(|word| word.parse().ok());
-                    rounds = Some(
-                        count
-                            .filter(|&it| it > 0)
-                            .ok_or("--rounds wants a number")?,
-                    );
-                }
-                "--only" => {
-                    let names = words.next().ok_or("--only wants names")?;
-                    options.only.extend(names.split(',').map(str::to_owned));
-                }
-                _ => return Err(format!("unknown option of bench server: {word}")),
-            }
-        }
-        options.rounds = rounds.unwrap_or(options.rounds);
-        Ok(options)
-    }
-
-    fn wants(&self, name: &str) -> bool {
-        self.only.is_empty() || self.only.iter().any(|only| name.starts_with(only.as_str()))
-    }
-}
 
 /// Builds, measures, reports.
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> Outcome {
@@ -76,16 +28,16 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Outcome {
 
 fn measure(workspace: &Workspace, options: &Options) -> Result<(), String> {
     let peers = super::build_peers(workspace, Show::AsProgress)?;
-    let ours = workspace.target.join("release/echo");
+    let ours = super::echo(workspace);
     if options.wants(plan::OURS) {
-        build_ours(workspace)?;
+        super::build_echo(workspace)?;
     }
     let programs = Programs {
         peers: &peers,
         ours: &ours,
     };
     let driver = peers.join("load");
-    let mut text = vec![machine(options)];
+    let mut text = vec![options.machine()];
     let mut measured = plan::plan(&programs, options.share, &|name| options.wants(name));
     for round in 1..=options.rounds {
         for measurement in &mut measured {
@@ -103,20 +55,9 @@ fn measure(workspace: &Workspace, options: &Options) -> Result<(), String> {
         let scratch = workspace.target.join("bench");
         text.push(instructions(&driver, &measured, &scratch)?.markdown());
     }
-    text.push("### Bars\n\n| bar | wanted | found | |\n|---|---:|---:|---|".to_owned());
-    let mut text = text.join("\n");
-    for bar in bars(&measured) {
-        text = text + "\n" + &bar.markdown();
-    }
-    report::line(&text);
+    text.push(bars_table(&bars(&measured)));
+    report::line(&text.join("\n"));
     Ok(())
-}
-
-fn build_ours(workspace: &Workspace) -> Result<(), String> {
-    let mut command = workspace.cargo();
-    command.args(["build", "--release", "--package", "switchboard-examples"]);
-    command.args(["--bin", "echo"]);
-    process::run(&mut command, Show::AsProgress)?.check("cargo build of echo")
 }
 
 /// Every program once.
@@ -170,7 +111,7 @@ fn instructions(driver: &Path, measured: &[Measurement], scratch: &Path) -> Resu
                 era.revision()
             ));
             let found = per_call(driver, words, era, &counts);
-            let row = row_of(&mut table, flight.name, flight.role);
+            let row = table.row(flight.name, flight.role);
             match found {
                 Ok(found) => {
                     row.rounds.resize_with(1, BTreeMap::new);
@@ -181,15 +122,6 @@ fn instructions(driver: &Path, measured: &[Measurement], scratch: &Path) -> Resu
         }
     }
     Ok(table)
-}
-
-fn row_of<'a>(table: &'a mut Table, name: &'static str, role: Role) -> &'a mut Row {
-    let known = table.rows.iter().position(|row| row.name == name);
-    let index = known.unwrap_or_else(|| {
-        table.rows.push(Row::new(name, role));
-        table.rows.len() - 1
-    });
-    &mut table.rows[index]
 }
 
 fn per_call(driver: &Path, words: &[String], era: Era, counts: &Path) -> Result<f64, String> {
@@ -213,53 +145,7 @@ fn per_call(driver: &Path, words: &[String], era: Era, counts: &Path) -> Result<
     Ok(many.saturating_sub(few) as f64 / (MANY - FEW) as f64)
 }
 
-/// What ran, and where: figures of different runs are not to be compared.
-fn machine(options: &Options) -> String {
-    let read = |path: &str| fs::read_to_string(PathBuf::from(path)).unwrap_or_default();
-    let processors = read("/proc/cpuinfo");
-    let model = processors.lines().find_map(|line| {
-        let (name, value) = line.split_once(':')?;
-        (name.trim() == "model name").then(|| value.trim().to_owned())
-    });
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let load = read("/proc/loadavg");
-    let load = load.split_whitespace().next().unwrap_or("unknown");
-    format!(
-        "Rounds: {}{}. Machine: {cores} cores, {}, load {load} at the start.\n\
-         Median [lowest..highest] of the rounds; ratios are of the column in bold, taken\n\
-         within each round, to the best row of the limit and of rmcp.\n",
-        options.rounds,
-        if options.share > 1 { ", quick" } else { "" },
-        model.as_deref().unwrap_or("unknown"),
-    )
-}
-
 /// Far more than any measurement needs.
 const LIMIT: Duration = Duration::from_secs(180);
 const FEW: u64 = 1_000;
 const MANY: u64 = 3_000;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn options_may_come_in_any_order() {
-        let options = Options::read(&["--rounds", "5", "--quick", "--only", "limit,rmcp"]).unwrap();
-        assert_eq!((options.rounds, options.share), (5, 10));
-        assert!(options.wants("rmcp, one thread"));
-        assert!(!options.wants(plan::OURS));
-    }
-
-    #[test]
-    fn what_is_not_an_option_is_refused() {
-        for words in [
-            &["--fast"][..],
-            &["--rounds"],
-            &["--rounds", "0"],
-            &["--only"],
-        ] {
-            assert!(Options::read(words).is_err(), "{words:?}");
-        }
-    }
-}

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use memchr::memmem;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
+use switchboard_bench::message::{self, Calls, Era};
 
-use crate::message::{self, Calls, Era};
 use crate::server::Server;
 use crate::{Figures, Options, round_trips};
 

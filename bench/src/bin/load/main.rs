@@ -16,14 +16,13 @@
 //! JSON and runs on one thread, so that it leaves the machine to the server.
 
 mod http;
-mod message;
 mod server;
 mod stdio;
 
 use std::process::ExitCode;
 use std::time::Duration;
 
-use message::Era;
+use switchboard_bench::message::Era;
 
 fn main() -> ExitCode {
     let found = Options::read(std::env::args().skip(1)).and_then(|options| measure(&options));

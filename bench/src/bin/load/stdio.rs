@@ -6,8 +6,8 @@ use std::process::{ChildStdin, ChildStdout};
 use std::time::Instant;
 
 use memchr::memchr;
+use switchboard_bench::message::{self, Calls, Era};
 
-use crate::message::{self, Calls, Era};
 use crate::server::Server;
 use crate::{Figures, Options, microseconds, round_trips};
 

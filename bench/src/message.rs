@@ -1,4 +1,4 @@
-//! The messages that the driver sends, and the check of what comes back.
+//! The messages that are sent without a client, and the check of what comes back.
 
 use std::io::Write as _;
 
@@ -33,7 +33,7 @@ impl Era {
     }
 
     /// What goes into the params of a request.
-    fn meta(self) -> &'static str {
+    pub fn meta(self) -> &'static str {
         match self {
             Self::Handshake | Self::Raw => "",
             Self::Stateless => META,
@@ -55,6 +55,11 @@ impl Calls {
     /// Calls with texts of 32 bytes.
     pub fn small(era: Era) -> Self {
         Self::new(era, b" is the number of the ca".to_vec())
+    }
+
+    /// Calls with texts of `bytes`, or of the number alone.
+    pub fn of_length(era: Era, bytes: usize) -> Self {
+        Self::new(era, vec![b'x'; bytes.saturating_sub(DIGITS)])
     }
 
     /// Calls with texts of about `bytes`, which look like source code.
