@@ -33,7 +33,7 @@ impl Finished {
     }
 }
 
-/// What is shown of a program while it runs. Its stderr always is.
+/// What is shown of a program while it runs. Its stderr is, unless it says otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Show {
     All,
@@ -44,6 +44,8 @@ pub(crate) enum Show {
     AsProgress,
     /// As progress, and not even the command.
     AsProgressQuietly,
+    /// Nothing, where what it leaves behind says it better.
+    Nothing,
 }
 
 impl Show {
@@ -51,6 +53,7 @@ impl Show {
         match self {
             Self::All | Self::Beginning(_) | Self::OnlyErrors => report::line(text),
             Self::AsProgress | Self::AsProgressQuietly => report::progress(text),
+            Self::Nothing => {}
         }
     }
 
@@ -58,7 +61,7 @@ impl Show {
         match self {
             Self::All => true,
             Self::Beginning(prefix) => line.starts_with(prefix),
-            Self::OnlyErrors | Self::AsProgress | Self::AsProgressQuietly => false,
+            Self::OnlyErrors | Self::AsProgress | Self::AsProgressQuietly | Self::Nothing => false,
         }
     }
 }
