@@ -36,6 +36,12 @@ const BUDGETS: &[Budget] = &[
         most: 70,
         never: RUNTIMES,
     },
+    // YAML and SHA-256; whoever wants none of it leaves `skills` off.
+    Budget {
+        package: "switchboard-skills",
+        most: 16,
+        never: RUNTIMES,
+    },
     // A server on stdio with typed tools.
     Budget {
         package: "switchboard-server",
