@@ -13,6 +13,9 @@ import * as z from "zod";
 
 import { listening } from "./listening.mjs";
 
+// How many calls of `pause` were cancelled, in all sessions.
+let stopped = 0;
+
 function build() {
   const server = new McpServer({ name: "typescript-echo", version: "1.0.0" });
   server.registerTool(
@@ -23,11 +26,17 @@ function build() {
   server.registerTool(
     "pause",
     { description: "Answers after a while.", inputSchema: z.object({ milliseconds: z.number() }) },
-    async ({ milliseconds }) => {
-      await sleep(milliseconds);
+    async ({ milliseconds }, context) => {
+      await sleep(milliseconds, undefined, { signal: context.mcpReq.signal }).catch((error) => {
+        stopped += 1;
+        throw error;
+      });
       return { content: [{ type: "text", text: "done" }] };
     },
   );
+  server.registerTool("stopped", { description: "How many pauses were cancelled." }, async () => ({
+    content: [{ type: "text", text: String(stopped) }],
+  }));
   server.registerTool("ask", { description: "Asks for a name and greets." }, async (context) => {
     const answer = acceptedContent(context.mcpReq.inputResponses, "who");
     if (answer) return { content: [{ type: "text", text: `Hello, ${answer.name}` }] };

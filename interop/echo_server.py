@@ -21,11 +21,25 @@ def echo(text: str) -> str:
     return text
 
 
+cancelled = 0
+
+
 @server.tool()
 async def pause(milliseconds: int) -> str:
     """Answers after a while."""
-    await asyncio.sleep(milliseconds / 1000)
+    global cancelled
+    try:
+        await asyncio.sleep(milliseconds / 1000)
+    except asyncio.CancelledError:
+        cancelled += 1
+        raise
     return "done"
+
+
+@server.tool()
+def stopped() -> str:
+    """How many pauses were cancelled."""
+    return str(cancelled)
 
 
 def serve_http() -> None:

@@ -15,6 +15,9 @@ import { z } from "zod";
 
 import { listening } from "./listening.mjs";
 
+// How many calls of `pause` were cancelled, in all sessions.
+let stopped = 0;
+
 function build() {
   const server = new McpServer({ name: "typescript-echo", version: "1.0.0" });
   server.registerTool(
@@ -25,11 +28,17 @@ function build() {
   server.registerTool(
     "pause",
     { description: "Answers after a while.", inputSchema: { milliseconds: z.number() } },
-    async ({ milliseconds }) => {
-      await sleep(milliseconds);
+    async ({ milliseconds }, { signal }) => {
+      await sleep(milliseconds, undefined, { signal }).catch((error) => {
+        stopped += 1;
+        throw error;
+      });
       return { content: [{ type: "text", text: "done" }] };
     },
   );
+  server.registerTool("stopped", { description: "How many pauses were cancelled." }, async () => ({
+    content: [{ type: "text", text: String(stopped) }],
+  }));
   server.registerTool("ask", { description: "Asks for a name and greets." }, async () => {
     const requestedSchema = { type: "object", properties: { name: { type: "string" } }, required: ["name"] };
     const answer = await server.server.elicitInput({ message: "Who is there?", requestedSchema });

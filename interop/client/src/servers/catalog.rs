@@ -22,7 +22,7 @@ pub(crate) struct Server {
     /// What is an error.
     pub(crate) error: Ask,
     /// What takes long enough to be cancelled.
-    pub(crate) slow: Option<Ask>,
+    pub(crate) slow: Option<Slow>,
     /// Can it do all that `everything.rs` asks for?
     pub(crate) is_everything: bool,
 }
@@ -56,6 +56,14 @@ pub(crate) struct Ask {
     pub(crate) tool: &'static str,
     pub(crate) arguments: Value,
     pub(crate) contains: &'static str,
+}
+
+/// A call that takes a minute.
+pub(crate) struct Slow {
+    pub(crate) tool: &'static str,
+    pub(crate) arguments: Value,
+    /// The tool that says how many such calls were stopped, if there is one.
+    pub(crate) stopped: Option<&'static str>,
 }
 
 /// All of them. `page` is a page on the loopback.
@@ -92,11 +100,7 @@ fn from_npm(places: &Places, page: &str) -> Vec<Server> {
     vec![
         Server {
             is_everything: true,
-            slow: Some(ask(
-                "trigger-long-running-operation",
-                json!({"duration": 60, "steps": 6}),
-                "",
-            )),
+            slow: Some(long_operation()),
             ..server(
                 "server-everything",
                 npm("mcp-server-everything", &["stdio"]),
@@ -341,11 +345,7 @@ fn everything_over_http(places: &Places) -> Vec<Server> {
             tools: vec!["echo", "get-sum"],
             answer: Some(ask("echo", json!({"message": "hello"}), "hello")),
             error: ask("get-sum", json!({"a": "two", "b": 3}), "expected number"),
-            slow: Some(ask(
-                "trigger-long-running-operation",
-                json!({"duration": 60, "steps": 6}),
-                "",
-            )),
+            slow: Some(long_operation()),
             is_everything: true,
         }
     };
@@ -364,7 +364,11 @@ fn echo(name: String, start: Start, revision: &'static str) -> Server {
             "żółw 🐢 \"quoted\"\nsecond line",
         )),
         error: ask("echo", json!({"text": 1}), ""),
-        slow: Some(ask("pause", json!({"milliseconds": 60_000}), "")),
+        slow: Some(Slow {
+            tool: "pause",
+            arguments: json!({"milliseconds": 60_000}),
+            stopped: Some("stopped"),
+        }),
         is_everything: false,
     }
 }
@@ -386,6 +390,14 @@ fn server(
         error,
         slow: None,
         is_everything: false,
+    }
+}
+
+fn long_operation() -> Slow {
+    Slow {
+        tool: "trigger-long-running-operation",
+        arguments: json!({"duration": 60, "steps": 6}),
+        stopped: None,
     }
 }
 

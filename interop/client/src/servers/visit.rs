@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use switchboard_client::types::CallToolResult;
 use switchboard_client::{Class, Client, Error, ErrorKind, Spec, State};
 
-use crate::catalog::{Ask, Server, Start};
+use crate::catalog::{Ask, Server, Slow, Start};
 use crate::everything::{self, Told};
 use crate::processes::{self, VARIABLE};
 use crate::report::Report;
@@ -47,10 +47,10 @@ pub(crate) async fn visit(server: &Server, report: &mut Report) {
         format!("{name}: {} is an error", server.error.tool),
         refuses(&client, &server.error).await,
     );
-    if let Some(ask) = &server.slow {
+    if let Some(slow) = &server.slow {
         report.check(
-            format!("{name}: {} is cancelled", ask.tool),
-            cancels(&client, ask).await,
+            format!("{name}: {} is cancelled", slow.tool),
+            cancels(&client, slow).await,
         );
     }
     if server.is_everything {
@@ -172,10 +172,10 @@ async fn refuses(client: &Client, ask: &Ask) -> Result<(), String> {
 }
 
 /// The call ends at once, and the connection goes on.
-async fn cancels(client: &Client, ask: &Ask) -> Result<(), String> {
+async fn cancels(client: &Client, slow: &Slow) -> Result<(), String> {
     let begun = Instant::now();
-    let slow = client.call(ask.tool).args(&ask.arguments);
-    let outcome = slow.cancel_on(tokio::time::sleep(CANCEL_AFTER)).await;
+    let call = client.call(slow.tool).args(&slow.arguments);
+    let outcome = call.cancel_on(tokio::time::sleep(CANCEL_AFTER)).await;
     match outcome {
         Err(error) if matches!(error.kind(), ErrorKind::Cancelled) => {}
         other => return Err(format!("not cancelled: {other:?}")),
@@ -184,7 +184,21 @@ async fn cancels(client: &Client, ask: &Ask) -> Result<(), String> {
         return Err(format!("it took {:?}", begun.elapsed()));
     }
     client.refresh_tools().await.map_err(|error| text(&error))?;
-    Ok(())
+    let Some(counter) = slow.stopped else {
+        return Ok(());
+    };
+    // The server must have heard of it; when, is up to its scheduling.
+    loop {
+        let stopped = client.call(counter).await;
+        let stopped = stopped.map_err(|error| text(&error))?.joined_text();
+        if stopped == "1" {
+            return Ok(());
+        }
+        if begun.elapsed() > CANCEL_AFTER + PROMPT {
+            return Err(format!("the server stopped {stopped} calls, not 1"));
+        }
+        tokio::time::sleep(CANCEL_AFTER).await;
+    }
 }
 
 fn gone(client: &Client) -> Result<(), String> {

@@ -1,13 +1,18 @@
 //! A server written with rmcp, for our client: on stdio, or with `--http` on a port of its own.
 
 use std::error::Error;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use rmcp::handler::server::wrapper::Parameters;
+use rmcp::service::RequestContext;
 use rmcp::transport::streamable_http_server::StreamableHttpServerConfig;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpService, stdio};
-use rmcp::{ServiceExt as _, schemars, tool, tool_router};
+use rmcp::{RoleServer, ServiceExt as _, schemars, tool, tool_router};
+
+/// How many calls of `pause` were cancelled, in all sessions.
+static STOPPED: AtomicUsize = AtomicUsize::new(0);
 
 #[derive(Clone)]
 struct Echo;
@@ -30,9 +35,23 @@ impl Echo {
     }
 
     #[tool(description = "Answers after a while.")]
-    async fn pause(&self, Parameters(Pause { milliseconds }): Parameters<Pause>) -> String {
-        tokio::time::sleep(Duration::from_millis(milliseconds)).await;
-        "done".to_owned()
+    async fn pause(
+        &self,
+        Parameters(Pause { milliseconds }): Parameters<Pause>,
+        context: RequestContext<RoleServer>,
+    ) -> String {
+        tokio::select! {
+            () = context.ct.cancelled() => {
+                STOPPED.fetch_add(1, Ordering::Relaxed);
+                "stopped".to_owned()
+            }
+            () = tokio::time::sleep(Duration::from_millis(milliseconds)) => "done".to_owned(),
+        }
+    }
+
+    #[tool(description = "How many pauses were cancelled.")]
+    async fn stopped(&self) -> String {
+        STOPPED.load(Ordering::Relaxed).to_string()
     }
 }
 

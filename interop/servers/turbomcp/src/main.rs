@@ -2,10 +2,23 @@
 
 use std::error::Error;
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use turbomcp::http::{HttpConfig, router};
 use turbomcp::prelude::*;
+
+/// How many calls of `pause` were cancelled, in all sessions.
+static STOPPED: AtomicUsize = AtomicUsize::new(0);
+
+/// Counts when it is dropped.
+struct Unfinished;
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        STOPPED.fetch_add(1, Ordering::Relaxed);
+    }
+}
 
 #[derive(Clone)]
 struct Echo;
@@ -21,8 +34,17 @@ impl Echo {
     /// Answers after a while.
     #[tool(description = "Answers after a while.")]
     async fn pause(&self, milliseconds: u64) -> McpResult<String> {
+        // The library drops what was cancelled.
+        let unfinished = Unfinished;
         tokio::time::sleep(Duration::from_millis(milliseconds)).await;
+        std::mem::forget(unfinished);
         Ok("done".to_owned())
+    }
+
+    /// How many pauses were cancelled.
+    #[tool(description = "How many pauses were cancelled.")]
+    async fn stopped(&self) -> McpResult<String> {
+        Ok(STOPPED.load(Ordering::Relaxed).to_string())
     }
 }
 
