@@ -23,6 +23,8 @@ pub(crate) struct Server {
     pub(crate) error: Ask,
     /// What takes long enough to be cancelled.
     pub(crate) slow: Option<Slow>,
+    /// What asks the user before it answers.
+    pub(crate) asking: Option<Ask>,
     /// Can it do all that `everything.rs` asks for?
     pub(crate) is_everything: bool,
 }
@@ -346,6 +348,7 @@ fn everything_over_http(places: &Places) -> Vec<Server> {
             answer: Some(ask("echo", json!({"message": "hello"}), "hello")),
             error: ask("get-sum", json!({"a": "two", "b": 3}), "expected number"),
             slow: Some(long_operation()),
+            asking: None,
             is_everything: true,
         }
     };
@@ -353,6 +356,8 @@ fn everything_over_http(places: &Places) -> Vec<Server> {
 }
 
 fn echo(name: String, start: Start, revision: &'static str) -> Server {
+    // Asked in the middle of a call, or by a result that needs input: the host is asked the same.
+    let asks = name.starts_with("typescript");
     Server {
         name,
         start,
@@ -369,6 +374,7 @@ fn echo(name: String, start: Start, revision: &'static str) -> Server {
             arguments: json!({"milliseconds": 60_000}),
             stopped: Some("stopped"),
         }),
+        asking: asks.then(|| ask("ask", json!({}), "Hello, Ada")),
         is_everything: false,
     }
 }
@@ -389,6 +395,7 @@ fn server(
         answer,
         error,
         slow: None,
+        asking: None,
         is_everything: false,
     }
 }

@@ -47,6 +47,12 @@ pub(crate) async fn visit(server: &Server, report: &mut Report) {
         format!("{name}: {} is an error", server.error.tool),
         refuses(&client, &server.error).await,
     );
+    if let Some(ask) = &server.asking {
+        report.check(
+            format!("{name}: {} asks and answers", ask.tool),
+            answers(&client, ask).await,
+        );
+    }
     if let Some(slow) = &server.slow {
         report.check(
             format!("{name}: {} is cancelled", slow.tool),
