@@ -17,6 +17,7 @@
 //! Specification: basic/transports of each revision.
 
 pub mod client;
+mod fields;
 pub mod location;
 pub mod mirror;
 pub mod negotiate;

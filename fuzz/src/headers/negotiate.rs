@@ -5,7 +5,7 @@ use http::{HeaderMap, HeaderValue, Method};
 use switchboard_protocol::Revision;
 use switchboard_protocol::http::header::SESSION_ID;
 use switchboard_protocol::http::negotiate::{Accepted, Format, check_content_type};
-use switchboard_protocol::http::server::{Endpoint, check_head};
+use switchboard_protocol::http::server::{Endpoint, Fields, check_head};
 use switchboard_protocol::http::session::{SessionError, SessionId};
 
 use super::{only, plain};
@@ -31,7 +31,7 @@ pub(super) fn check(headers: &HeaderMap) {
     for verb in [Method::GET, Method::POST, Method::DELETE, Method::PUT] {
         for revisions in [&Revision::ALL[..], &Revision::ALL[..4], &Revision::ALL[4..]] {
             let endpoint = Endpoint::new(revisions);
-            match check_head(&endpoint, &verb, headers) {
+            match check_head(&endpoint, &verb, &Fields::of(headers)) {
                 Ok(_) => assert!(endpoint.allow().contains(verb.as_str())),
                 Err(refusal) => assert!(refusal.status().is_client_error()),
             }

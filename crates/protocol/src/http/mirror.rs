@@ -14,6 +14,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http::{HeaderMap, HeaderName, HeaderValue};
 
+use super::fields::Field;
 use super::{excerpt, header};
 use crate::revision::{Era, Revision};
 
@@ -59,7 +60,12 @@ pub fn check_encoded(
     name: &HeaderName,
     expected: &str,
 ) -> Result<(), Mismatch> {
-    let value = one(headers, name)?.ok_or_else(|| Mismatch::missing(name, expected))?;
+    encoded(Field::of(headers, name), name, expected)
+}
+
+pub(super) fn encoded(field: Field<'_>, name: &HeaderName, expected: &str) -> Result<(), Mismatch> {
+    let value = field.one(name)?;
+    let value = value.ok_or_else(|| Mismatch::missing(name, expected))?;
     let found = decode(value).map_err(|reason| Mismatch::malformed(name, reason))?;
     equal(name, &found, expected)
 }
@@ -75,7 +81,12 @@ pub fn check_literal(
     name: &HeaderName,
     expected: &str,
 ) -> Result<(), Mismatch> {
-    let value = one(headers, name)?.ok_or_else(|| Mismatch::missing(name, expected))?;
+    literal(Field::of(headers, name), name, expected)
+}
+
+pub(super) fn literal(field: Field<'_>, name: &HeaderName, expected: &str) -> Result<(), Mismatch> {
+    let value = field.one(name)?;
+    let value = value.ok_or_else(|| Mismatch::missing(name, expected))?;
     let found = plain_text(value).map_err(|reason| Mismatch::malformed(name, reason))?;
     equal(name, found, expected)
 }
@@ -232,14 +243,7 @@ pub(super) fn one<'a>(
     headers: &'a HeaderMap,
     name: &HeaderName,
 ) -> Result<Option<&'a HeaderValue>, Mismatch> {
-    let mut values = headers.get_all(name).iter();
-    let first = values.next();
-    match values.next() {
-        None => Ok(first),
-        Some(_) => Err(Mismatch::Repeated {
-            header: name.clone(),
-        }),
-    }
+    Field::of(headers, name).one(name)
 }
 
 /// The text of a header without the spaces and tabs around it.

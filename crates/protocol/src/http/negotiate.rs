@@ -12,6 +12,7 @@ use http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue};
 
 use super::excerpt;
+use super::fields::{Field, Fields};
 
 /// A format of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -71,12 +72,19 @@ pub struct Accepted {
 impl Accepted {
     /// Reads all `Accept` headers. None at all accepts everything.
     pub fn read(headers: &HeaderMap) -> Self {
-        let mut values = headers.get_all(ACCEPT).iter();
-        let is_everything = match (values.next(), values.next()) {
-            (None, _) => true,
+        Self::of_field(headers, Field::of(headers, &ACCEPT))
+    }
+
+    pub(super) fn of(fields: &Fields<'_>) -> Self {
+        Self::of_field(fields.headers, fields.accept)
+    }
+
+    fn of_field(headers: &HeaderMap, accept: Field<'_>) -> Self {
+        let is_everything = match accept {
+            Field::Absent => true,
             // What clients of MCP send, so that it is worth not to take it apart.
-            (Some(only), None) => USUAL.contains(&only.as_bytes()),
-            _ => false,
+            Field::Once(only) => USUAL.contains(&only.as_bytes()),
+            Field::Repeated => false,
         };
         if is_everything {
             return Self {
@@ -150,6 +158,19 @@ pub fn check_content_type(headers: &HeaderMap) -> Result<(), WrongContent> {
         }),
         None => Ok(()),
     }
+}
+
+/// The same for headers that were looked through.
+pub(super) fn check_content(fields: &Fields<'_>) -> Result<(), WrongContent> {
+    // Nearly every client writes it so; the rest is looked at more closely.
+    let is_json = match fields.content_type {
+        Field::Once(value) => value.as_bytes() == Format::Json.media_type().as_bytes(),
+        Field::Absent | Field::Repeated => false,
+    };
+    if is_json && fields.content_encoding.is_absent() {
+        return Ok(());
+    }
+    check_content_type(fields.headers)
 }
 
 /// A body that is not plain JSON.

@@ -10,11 +10,11 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use http::header::{HOST, ORIGIN};
+use http::Uri;
 use http::uri::Authority;
-use http::{HeaderMap, Uri};
 
 use super::excerpt;
+use super::fields::{Field, Fields};
 use super::location::read_port;
 
 /// The hosts a server answers to, and the origins whose pages may call it.
@@ -90,19 +90,17 @@ impl Guard {
     ///
     /// # Errors
     /// When the request is foreign: 403, and the body stays unread.
-    pub fn check(&self, target: &Uri, headers: &HeaderMap) -> Result<(), Foreign> {
-        if self.is_plainly_ours(target, headers) {
+    pub fn check(&self, target: &Uri, fields: &Fields<'_>) -> Result<(), Foreign> {
+        if self.is_plainly_ours(target, fields) {
             return Ok(());
         }
-        let host = self.check_host(target, headers)?;
-        let mut values = headers.get_all(ORIGIN).iter();
-        let Some(value) = values.next() else {
+        let host = self.check_host(target, fields)?;
+        let value = match fields.origin {
             // Not a browser, or a page of ours that only reads.
-            return Ok(());
+            Field::Absent => return Ok(()),
+            Field::Once(value) => value,
+            Field::Repeated => return Err(Foreign::OriginRepeated),
         };
-        if values.next().is_some() {
-            return Err(Foreign::OriginRepeated);
-        }
         let text = String::from_utf8_lossy(value.as_bytes());
         let foreign = || Foreign::Origin(excerpt(&text));
         let origin = Origin::read(&text).ok_or_else(foreign)?;
@@ -119,25 +117,23 @@ impl Guard {
     /// Is it called by a name of ours, written as we would, and by no page?
     ///
     /// Nearly every request is; the rest is looked at more closely.
-    fn is_plainly_ours(&self, target: &Uri, headers: &HeaderMap) -> bool {
-        let mut hosts = headers.get_all(HOST).iter();
-        let (Some(host), None) = (hosts.next(), hosts.next()) else {
+    fn is_plainly_ours(&self, target: &Uri, fields: &Fields<'_>) -> bool {
+        let (Field::Once(host), Field::Absent) = (fields.host, fields.origin) else {
             return false;
         };
         target.authority().is_none()
-            && !headers.contains_key(ORIGIN)
             && self
                 .hosts
                 .iter()
                 .any(|allowed| allowed.is_written(host.as_bytes()))
     }
 
-    fn check_host(&self, target: &Uri, headers: &HeaderMap) -> Result<Option<Place>, Foreign> {
-        let mut values = headers.get_all(HOST).iter();
-        let header = values.next();
-        if values.next().is_some() {
-            return Err(Foreign::HostRepeated);
-        }
+    fn check_host(&self, target: &Uri, fields: &Fields<'_>) -> Result<Option<Place>, Foreign> {
+        let header = match fields.host {
+            Field::Absent => None,
+            Field::Once(value) => Some(value),
+            Field::Repeated => return Err(Foreign::HostRepeated),
+        };
         let read = |text: &str| Place::read(text).ok_or_else(|| Foreign::Host(excerpt(text)));
         let from_header = match header {
             Some(value) => Some(read(&String::from_utf8_lossy(value.as_bytes()))?),
@@ -330,7 +326,8 @@ fn standard_port(scheme: &str) -> Option<u16> {
 
 #[cfg(test)]
 mod tests {
-    use http::HeaderValue;
+    use http::header::{HOST, ORIGIN};
+    use http::{HeaderMap, HeaderValue};
     use proptest::prelude::*;
 
     use super::*;
@@ -353,7 +350,7 @@ mod tests {
     fn check(host: &str, origin: &str, is_allowed: bool) {
         let origins: &[&str] = if origin.is_empty() { &[] } else { &[origin] };
         let target = Uri::from_static("/mcp");
-        let decision = local().check(&target, &headers(&[host], origins));
+        let decision = local().check(&target, &Fields::of(&headers(&[host], origins)));
         assert_eq!(
             decision.is_ok(),
             is_allowed,
@@ -460,11 +457,20 @@ mod tests {
         let target = Uri::from_static("/mcp");
         let same = "http://localhost:8080";
         let twice = headers(&["localhost:8080"], &[same, same]);
-        assert_eq!(local().check(&target, &twice), Err(Foreign::OriginRepeated));
+        assert_eq!(
+            local().check(&target, &Fields::of(&twice)),
+            Err(Foreign::OriginRepeated)
+        );
         let twice = headers(&["localhost:8080", "localhost:8080"], &[]);
-        assert_eq!(local().check(&target, &twice), Err(Foreign::HostRepeated));
+        assert_eq!(
+            local().check(&target, &Fields::of(&twice)),
+            Err(Foreign::HostRepeated)
+        );
         let none = headers(&[], &[]);
-        assert_eq!(local().check(&target, &none), Err(Foreign::HostMissing));
+        assert_eq!(
+            local().check(&target, &Fields::of(&none)),
+            Err(Foreign::HostMissing)
+        );
     }
 
     #[test]
@@ -472,7 +478,7 @@ mod tests {
         let target = Uri::from_static("/mcp");
         assert!(
             local()
-                .check(&target, &headers(&["localhost"], &[""]))
+                .check(&target, &Fields::of(&headers(&["localhost"], &[""])))
                 .is_err()
         );
     }
@@ -480,7 +486,7 @@ mod tests {
     #[test]
     fn the_authority_of_http_2_counts_as_the_host() {
         let check = |target: &str, hosts: &[&str]| {
-            local().check(&target.parse().unwrap(), &headers(hosts, &[]))
+            local().check(&target.parse().unwrap(), &Fields::of(&headers(hosts, &[])))
         };
         assert_eq!(check("http://localhost:8080/mcp", &[]), Ok(()));
         assert_eq!(
@@ -505,15 +511,15 @@ mod tests {
             let mut guard = Guard::for_address(address.parse().unwrap());
             let rebound = headers(&["mcp.example.com"], &["http://mcp.example.com"]);
             assert_eq!(
-                guard.check(&target, &headers(&["mcp.example.com"], &[])),
+                guard.check(&target, &Fields::of(&headers(&["mcp.example.com"], &[]))),
                 Ok(())
             );
-            assert!(guard.check(&target, &rebound).is_err());
+            assert!(guard.check(&target, &Fields::of(&rebound)).is_err());
             guard.allow_host("mcp.example.com").unwrap();
-            assert_eq!(guard.check(&target, &rebound), Ok(()));
+            assert_eq!(guard.check(&target, &Fields::of(&rebound)), Ok(()));
             assert!(
                 guard
-                    .check(&target, &headers(&["other.example.com"], &[]))
+                    .check(&target, &Fields::of(&headers(&["other.example.com"], &[])))
                     .is_err()
             );
         }
@@ -526,7 +532,10 @@ mod tests {
         guard.allow_origin("https://app.example.com").unwrap();
         guard.allow_origin("vscode-webview://abc").unwrap();
         let check = |host: &str, origin: &str| {
-            guard.check(&Uri::from_static("/"), &headers(&[host], &[origin]))
+            guard.check(
+                &Uri::from_static("/"),
+                &Fields::of(&headers(&[host], &[origin])),
+            )
         };
         assert_eq!(
             check("box.local:8080", "https://app.example.com:443"),
@@ -549,7 +558,10 @@ mod tests {
             let guard = Guard::for_address(address.parse().unwrap());
             assert!(
                 guard
-                    .check(&Uri::from_static("/"), &headers(&["evil.com"], &[]))
+                    .check(
+                        &Uri::from_static("/"),
+                        &Fields::of(&headers(&["evil.com"], &[]))
+                    )
                     .is_err()
             );
         }
@@ -562,7 +574,7 @@ mod tests {
                 let Ok(value) = HeaderValue::from_bytes(host.as_bytes()) else { continue };
                 let mut headers = HeaderMap::new();
                 headers.insert(HOST, value);
-                if local().check(&Uri::from_static("/"), &headers).is_ok() {
+                if local().check(&Uri::from_static("/"), &Fields::of(&headers)).is_ok() {
                     let name = host.rsplit_once(':').filter(|(_, port)| port.parse::<u16>().is_ok());
                     let name = name.map_or(host.as_str(), |(name, _)| name).to_ascii_lowercase();
                     prop_assert!(["localhost", "127.0.0.1", "[::1]"].contains(&name.as_str()), "{}", host);

@@ -21,8 +21,7 @@
 //! Specification: 2025-11-25 basic/transports; 2026-07-28
 //! basic/transports/streamable-http; basic/versioning.
 
-use http::{HeaderMap, HeaderName};
-
+use super::fields::Field;
 use super::mirror::{self, Mismatch};
 use super::session::{SessionError, SessionId};
 use super::{excerpt, header};
@@ -33,6 +32,7 @@ mod body;
 mod head;
 mod refusal;
 
+pub use super::fields::Fields;
 pub use answer::{Stage, answer_headers, begin_answer, status_for};
 pub use body::Body;
 pub use head::{Endpoint, Head, check_head};
@@ -94,14 +94,14 @@ impl Admission {
 /// The refusal, with status, code and message.
 pub fn admit(
     endpoint: &Endpoint,
-    headers: &HeaderMap,
+    fields: &Fields<'_>,
     body: &Body<'_>,
 ) -> Result<Admission, Refusal> {
     match body.content {
-        Content::Batch(_) => return admit_handshake(endpoint, headers, body),
+        Content::Batch(_) => return admit_handshake(endpoint, fields, body),
         Content::Malformed(malformed) => {
             // Whoever asked must hear that the answer is broken; the rest is broken for anyone.
-            return match admit_handshake(endpoint, headers, body) {
+            return match admit_handshake(endpoint, fields, body) {
                 Ok(session @ Admission::Session { .. }) if body.may_be_answer() => Ok(session),
                 _ => Err(Refusal::Malformed(malformed.clone())),
             };
@@ -109,29 +109,29 @@ pub fn admit(
         Content::Request(_) | Content::Notification(_) | Content::Response => {}
     }
     if body.has_envelope() {
-        return admit_stateless(endpoint, headers, body);
+        return admit_stateless(endpoint, fields, body);
     }
-    let names_stateless = stateless_header(headers)?.is_some() || body.implies_stateless();
+    let names_stateless = stateless_header(fields)?.is_some() || body.implies_stateless();
     if names_stateless && endpoint.serves(Era::Stateless) {
-        return admit_without_envelope(headers, body);
+        return admit_without_envelope(fields, body);
     }
     if body.is_initialize() {
         // Where there are no handshakes the machine says so and names what is served.
         return Ok(Admission::Opening);
     }
-    admit_handshake(endpoint, headers, body)
+    admit_handshake(endpoint, fields, body)
 }
 
 /// Rule 2.
 fn admit_stateless(
     endpoint: &Endpoint,
-    headers: &HeaderMap,
+    fields: &Fields<'_>,
     body: &Body<'_>,
 ) -> Result<Admission, Refusal> {
     // Where the era is not served, its header rules are not known; the version is refused.
     let are_mirrors_known = endpoint.serves(Era::Stateless);
     if are_mirrors_known && (!body.is_request() || body.has_whole_envelope()) {
-        check_mirrors(headers, body).map_err(Refusal::Header)?;
+        check_mirrors(fields, body).map_err(Refusal::Header)?;
     }
     if let Content::Notification(_) = body.content
         && let Some(version) = body.version()
@@ -148,10 +148,10 @@ fn admit_stateless(
 }
 
 /// Rule 3. Only a notification may do without an envelope; the machine says so to a request.
-fn admit_without_envelope(headers: &HeaderMap, body: &Body<'_>) -> Result<Admission, Refusal> {
+fn admit_without_envelope(fields: &Fields<'_>, body: &Body<'_>) -> Result<Admission, Refusal> {
     match body.content {
         Content::Response => return Err(Refusal::Response),
-        Content::Notification(_) => check_mirrors(headers, body).map_err(Refusal::Header)?,
+        Content::Notification(_) => check_mirrors(fields, body).map_err(Refusal::Header)?,
         _ => {}
     }
     Ok(Admission::Stateless)
@@ -160,13 +160,13 @@ fn admit_without_envelope(headers: &HeaderMap, body: &Body<'_>) -> Result<Admiss
 /// Rules 1, 5, 6 and 7.
 fn admit_handshake(
     endpoint: &Endpoint,
-    headers: &HeaderMap,
+    fields: &Fields<'_>,
     body: &Body<'_>,
 ) -> Result<Admission, Refusal> {
     if body.is_batch() && !endpoint.revisions.iter().any(|r| r.accepts_batches()) {
         return Err(Refusal::Batch { revision: None });
     }
-    let revision = match version_header(headers)? {
+    let revision = match version_header(fields)? {
         Some(version) => Some(known(endpoint, version)?),
         None => None,
     };
@@ -179,9 +179,9 @@ fn admit_handshake(
         });
     }
     if !endpoint.serves(Era::Handshake) {
-        return admit_without_envelope(headers, body);
+        return admit_without_envelope(fields, body);
     }
-    if let Some(id) = SessionId::read(headers).map_err(Refusal::Session)? {
+    if let Some(id) = SessionId::of(fields.session).map_err(Refusal::Session)? {
         return Ok(Admission::Session { id, revision });
     }
     if endpoint.requires_session {
@@ -203,23 +203,23 @@ fn admit_handshake(
 }
 
 /// Checks version, method and name.
-fn check_mirrors(headers: &HeaderMap, body: &Body<'_>) -> Result<(), Mismatch> {
+fn check_mirrors(fields: &Fields<'_>, body: &Body<'_>) -> Result<(), Mismatch> {
     // What headers a notification has is undefined, so none is missed; but one
     // that is there and lies would mislead a proxy all the same.
-    let wanted = |name: HeaderName| body.is_request() || headers.contains_key(name);
+    let wanted = |field: Field<'_>| body.is_request() || !field.is_absent();
     if let Some(version) = body.version()
-        && wanted(header::PROTOCOL_VERSION)
+        && wanted(fields.version)
     {
-        mirror::check_literal(headers, &header::PROTOCOL_VERSION, &version)?;
+        mirror::literal(fields.version, &header::PROTOCOL_VERSION, &version)?;
     }
     if let Some(method) = body.method()
-        && wanted(header::METHOD)
+        && wanted(fields.method)
     {
-        mirror::check_literal(headers, &header::METHOD, method.as_str())?;
+        mirror::literal(fields.method, &header::METHOD, method.as_str())?;
     }
     match body.mirrored() {
-        Some((_, Some(name))) => mirror::check_encoded(headers, &header::NAME, &name),
-        Some((parameter, None)) => Err(match mirror::one(headers, &header::NAME)? {
+        Some((_, Some(name))) => mirror::encoded(fields.name, &header::NAME, &name),
+        Some((parameter, None)) => Err(match fields.name.one(&header::NAME)? {
             Some(_) => Mismatch::Unexpected {
                 header: header::NAME,
             },
@@ -231,15 +231,15 @@ fn check_mirrors(headers: &HeaderMap, body: &Body<'_>) -> Result<(), Mismatch> {
 }
 
 /// The version that the header names, if it is one of the stateless era.
-fn stateless_header(headers: &HeaderMap) -> Result<Option<Revision>, Refusal> {
-    let named = version_header(headers)?.and_then(|version| version.parse::<Revision>().ok());
+fn stateless_header(fields: &Fields<'_>) -> Result<Option<Revision>, Refusal> {
+    let named = version_header(fields)?.and_then(|version| version.parse::<Revision>().ok());
     Ok(named.filter(|revision| revision.era() == Era::Stateless))
 }
 
 /// The version that the header names.
-fn version_header(headers: &HeaderMap) -> Result<Option<&str>, Refusal> {
+fn version_header<'a>(fields: &Fields<'a>) -> Result<Option<&'a str>, Refusal> {
     let name = &header::PROTOCOL_VERSION;
-    let Some(value) = mirror::one(headers, name).map_err(Refusal::Header)? else {
+    let Some(value) = fields.version.one(name).map_err(Refusal::Header)? else {
         return Ok(None);
     };
     mirror::plain_text(value)

@@ -10,6 +10,7 @@ use std::fmt;
 
 use http::{HeaderMap, HeaderValue, StatusCode};
 
+use super::fields::Field;
 use super::header;
 
 /// A session id. Whoever knows it can speak for the session, so it is not printed.
@@ -38,14 +39,18 @@ impl SessionId {
     /// # Errors
     /// When there are several or it is malformed.
     pub fn read(headers: &HeaderMap) -> Result<Option<Self>, SessionError> {
-        let mut values = headers.get_all(header::SESSION_ID).iter();
-        let Some(value) = values.next() else {
-            return Ok(None);
+        Self::of(Field::of(headers, &header::SESSION_ID))
+    }
+
+    /// The same of the header alone.
+    pub(super) fn of(field: Field<'_>) -> Result<Option<Self>, SessionError> {
+        let value = match field {
+            Field::Absent => return Ok(None),
+            Field::Once(value) => value,
+            Field::Repeated => return Err(SessionError::Repeated),
         };
-        if values.next().is_some() {
-            return Err(SessionError::Repeated);
-        }
-        let text = value.to_str().map_err(|_| SessionError::Malformed)?;
+        // Which characters there may be is asked below.
+        let text = str::from_utf8(value.as_bytes()).map_err(|_| SessionError::Malformed)?;
         Self::new(text.trim_matches([' ', '\t'])).map(Some)
     }
 

@@ -10,7 +10,7 @@ use http::{HeaderMap, HeaderValue, StatusCode};
 use switchboard_protocol::http::negotiate::{Accepted, Format};
 use switchboard_protocol::http::parameter::Parameters;
 use switchboard_protocol::http::server::{
-    Admission, Body, Endpoint, Refusal, Stage, admit, begin_answer,
+    Admission, Body, Endpoint, Fields, Refusal, Stage, admit, begin_answer,
 };
 use switchboard_protocol::http::session::SessionError;
 use switchboard_protocol::jsonrpc::{
@@ -55,7 +55,7 @@ impl Server {
         let headers = headers(pairs);
         let frame = Frame::read(&Bytes::copy_from_slice(body.as_bytes()), &Limits::default());
         let body = Body::of(&frame);
-        let admitted = admit(&self.endpoint, &headers, &body)
+        let admitted = admit(&self.endpoint, &Fields::of(&headers), &body)
             .and_then(|admission| Ok((admission.era(), self.machine(&admission)?)));
         match admitted {
             Err(refusal) => Reply {

@@ -14,12 +14,11 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http::header::{ALLOW, AUTHORIZATION, COOKIE, Entry, ORIGIN, PROXY_AUTHORIZATION};
+use http::header::ALLOW;
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method as Verb, Request, Response, StatusCode};
-use switchboard_protocol::http::header;
 use switchboard_protocol::http::negotiate::{Accepted, check_content_type};
-use switchboard_protocol::http::server::{self as rules, Head, Refusal};
+use switchboard_protocol::http::server::{self as rules, Admission, Fields, Head, Refusal};
 use switchboard_protocol::http::session::{SessionError, SessionId};
 use switchboard_protocol::jsonrpc::{Frame, Limits, Malformed};
 use tower_service::Service;
@@ -87,21 +86,41 @@ impl<H: Host> Endpoint<H> {
         let Some(route) = shared.routes.find(head.uri.path()) else {
             return bare(StatusCode::NOT_FOUND, Body::empty());
         };
-        if let Err(foreign) = shared.settings.guard.check(&head.uri, &head.headers) {
+        let fields = Fields::of(&head.headers);
+        if let Err(foreign) = shared.settings.guard.check(&head.uri, &fields) {
             return shared.refuse(&Refusal::Foreign(foreign));
         }
-        if !shared.settings.cross_origin {
-            return shared.answer(route, head, body).await;
+        let page = fields.origin().filter(|_| shared.settings.cross_origin);
+        let page = page.cloned();
+        let endpoint = &shared.settings.endpoint;
+        let answered = match route {
+            _ if page.is_some() && cross_origin::is_preflight(&head.method, &head.headers) => Ok(
+                cross_origin::preflight(route.allow(endpoint), &head.headers),
+            ),
+            Route::Endpoint => match rules::check_head(endpoint, &head.method, &fields) {
+                Ok(Head::Post { accepted }) => match shared.admit(&head, &fields, body).await {
+                    Ok(admitted) => {
+                        let post = admitted.into_post(accepted, head);
+                        Ok(Arc::clone(&shared.host).post(post).await)
+                    }
+                    Err(early) => Err(early),
+                },
+                Ok(Head::Get {
+                    session,
+                    last_event_id,
+                }) => shared.get(head, session, last_event_id).await,
+                Ok(Head::Delete { session }) => shared.delete(head, session).await,
+                Ok(_) => Ok(shared.wrong_verb(route)),
+                Err(refusal) => Err(shared.refuse(&refusal)),
+            },
+            Route::Metadata | Route::OldStream | Route::OldMessage => {
+                shared.answer_beside(route, head, body).await
+            }
+        };
+        let mut response = answered.unwrap_or_else(|early| early);
+        if let Some(page) = page {
+            cross_origin::share(page, &mut response);
         }
-        let Some(origin) = head.headers.get(ORIGIN).cloned() else {
-            return shared.answer(route, head, body).await;
-        };
-        let mut response = if cross_origin::is_preflight(&head.method, &head.headers) {
-            cross_origin::preflight(route.allow(&shared.settings.endpoint), &head.headers)
-        } else {
-            shared.answer(route, head, body).await
-        };
-        cross_origin::share(origin, &mut response);
         response
     }
 }
@@ -144,16 +163,14 @@ where
 
 /// Keeps what proves who the caller is out of logs: whoever prints the headers does not see it.
 fn conceal(headers: &mut HeaderMap) {
-    for name in [
-        AUTHORIZATION,
-        PROXY_AUTHORIZATION,
-        COOKIE,
-        header::SESSION_ID,
-    ] {
-        if let Entry::Occupied(mut values) = headers.entry(name) {
-            values
-                .iter_mut()
-                .for_each(|value| value.set_sensitive(true));
+    for (name, value) in headers {
+        // Each may be there several times, and asking for them by name costs more than a look.
+        let is_secret = matches!(
+            name.as_str(),
+            "authorization" | "proxy-authorization" | "cookie" | "mcp-session-id"
+        );
+        if is_secret {
+            value.set_sensitive(true);
         }
     }
 }
@@ -161,55 +178,68 @@ fn conceal(headers: &mut HeaderMap) {
 /// How the way through the questions ends early.
 type Answered = Response<Body>;
 
-impl<H: Host> Shared<H> {
-    async fn answer<B>(&self, route: Route, head: Parts, body: B) -> Response<Body>
-    where
-        B: http_body::Body + Send,
-        B::Data: Send,
-    {
-        let answered = match route {
-            Route::Endpoint => {
-                match rules::check_head(&self.settings.endpoint, &head.method, &head.headers) {
-                    Ok(Head::Post { accepted }) => self.post(head, body, accepted).await,
-                    Ok(Head::Get {
-                        session,
-                        last_event_id,
-                    }) => self.get(head, session, last_event_id).await,
-                    Ok(Head::Delete { session }) => self.delete(head, session).await,
-                    Ok(_) => Ok(self.wrong_verb(route)),
-                    Err(refusal) => Err(self.refuse(&refusal)),
-                }
-            }
-            Route::Metadata if head.method == Verb::GET => Ok(self.metadata()),
-            Route::OldStream if head.method == Verb::GET => self.old_get(head).await,
-            Route::OldMessage if head.method == Verb::POST => self.old_post(head, body).await,
-            Route::Metadata | Route::OldStream | Route::OldMessage => Ok(self.wrong_verb(route)),
-        };
-        answered.unwrap_or_else(|early| early)
-    }
+/// A message that may come in.
+struct Admitted {
+    principal: Option<Arc<Principal>>,
+    frame: Result<Frame, Malformed>,
+    admission: Admission,
+}
 
-    async fn post<B>(&self, head: Parts, body: B, accepted: Accepted) -> Result<Answered, Answered>
-    where
-        B: http_body::Body + Send,
-        B::Data: Send,
-    {
-        let principal = self.identify(&head).await?;
-        let frame = self.receive(body).await?;
-        let endpoint = &self.settings.endpoint;
-        let admitted = rules::admit(endpoint, &head.headers, &rules::Body::of(&frame));
-        let admission = match admitted {
-            Ok(admission) => admission,
-            Err(refusal) => return Err(refuse(&refusal, endpoint, Some(&frame))),
-        };
-        let post = Post {
-            admission,
-            frame,
+impl Admitted {
+    fn into_post(self, accepted: Accepted, head: Parts) -> Post {
+        Post {
+            admission: self.admission,
+            frame: self.frame,
             accepted,
             headers: head.headers,
             extensions: head.extensions,
-            principal,
-        };
-        Ok(Arc::clone(&self.host).post(post).await)
+            principal: self.principal,
+        }
+    }
+}
+
+impl<H: Host> Shared<H> {
+    /// Asks what is left to ask about a POST: who it is from, and what it says.
+    async fn admit<B>(
+        &self,
+        head: &Parts,
+        fields: &Fields<'_>,
+        body: B,
+    ) -> Result<Admitted, Answered>
+    where
+        B: http_body::Body + Send,
+        B::Data: Send,
+    {
+        let principal = self.identify(head).await?;
+        let frame = self.receive(body).await?;
+        let endpoint = &self.settings.endpoint;
+        match rules::admit(endpoint, fields, &rules::Body::of(&frame)) {
+            Ok(admission) => Ok(Admitted {
+                principal,
+                frame,
+                admission,
+            }),
+            Err(refusal) => Err(refuse(&refusal, endpoint, Some(&frame))),
+        }
+    }
+
+    /// Answers what is not for the endpoint itself.
+    async fn answer_beside<B>(
+        &self,
+        route: Route,
+        head: Parts,
+        body: B,
+    ) -> Result<Answered, Answered>
+    where
+        B: http_body::Body + Send,
+        B::Data: Send,
+    {
+        match route {
+            Route::Metadata if head.method == Verb::GET => Ok(self.metadata()),
+            Route::OldStream if head.method == Verb::GET => self.old_get(head).await,
+            Route::OldMessage if head.method == Verb::POST => self.old_post(head, body).await,
+            _ => Ok(self.wrong_verb(route)),
+        }
     }
 
     async fn get(

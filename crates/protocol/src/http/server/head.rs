@@ -6,12 +6,13 @@
 //! Specification: 2025-11-25 basic/transports, listening and session management;
 //! 2026-07-28 basic/transports/streamable-http, earlier revisions.
 
-use http::{HeaderMap, Method as Verb};
+use http::Method as Verb;
 
-use super::{Refusal, known, version_header};
-use crate::http::negotiate::{Accepted, Format, check_content_type};
+use super::{Fields, Refusal, known, version_header};
+use crate::http::fields::Field;
+use crate::http::header;
+use crate::http::negotiate::{Accepted, Format, check_content};
 use crate::http::session::{SessionError, SessionId};
-use crate::http::{header, mirror};
 use crate::revision::{Era, Revision};
 
 /// What one MCP endpoint offers.
@@ -83,10 +84,10 @@ pub enum Head {
 ///
 /// # Errors
 /// 405 for a verb without use here, 415, 406, or what is wrong with the session.
-pub fn check_head(endpoint: &Endpoint, verb: &Verb, headers: &HeaderMap) -> Result<Head, Refusal> {
+pub fn check_head(endpoint: &Endpoint, verb: &Verb, fields: &Fields<'_>) -> Result<Head, Refusal> {
     if verb == Verb::POST {
-        check_content_type(headers).map_err(Refusal::Content)?;
-        let accepted = Accepted::read(headers);
+        check_content(fields).map_err(Refusal::Content)?;
+        let accepted = Accepted::of(fields);
         if accepted.choose(false).is_none() {
             return Err(Refusal::NotAcceptable {
                 wanted: "application/json, text/event-stream",
@@ -102,7 +103,7 @@ pub fn check_head(endpoint: &Endpoint, verb: &Verb, headers: &HeaderMap) -> Resu
             allow: endpoint.allow(),
         });
     }
-    match version_header(headers)?.map(|version| known(endpoint, version)) {
+    match version_header(fields)?.map(|version| known(endpoint, version)) {
         // The stateless era has neither streams to open nor sessions to end.
         Some(Ok(revision)) if revision.era() == Era::Stateless => {
             return Err(Refusal::Verb { allow: "POST" });
@@ -110,12 +111,12 @@ pub fn check_head(endpoint: &Endpoint, verb: &Verb, headers: &HeaderMap) -> Resu
         Some(Err(refusal)) => return Err(refusal),
         Some(Ok(_)) | None => {}
     }
-    let session = SessionId::read(headers).map_err(Refusal::Session)?;
+    let session = SessionId::of(fields.session).map_err(Refusal::Session)?;
     if is_delete {
         let session = session.ok_or(Refusal::Session(SessionError::Missing))?;
         return Ok(Head::Delete { session });
     }
-    if !Accepted::read(headers).accepts(Format::EventStream) {
+    if !Accepted::of(fields).accepts(Format::EventStream) {
         return Err(Refusal::NotAcceptable {
             wanted: Format::EventStream.media_type(),
         });
@@ -123,7 +124,8 @@ pub fn check_head(endpoint: &Endpoint, verb: &Verb, headers: &HeaderMap) -> Resu
     if session.is_none() && endpoint.requires_session {
         return Err(Refusal::Session(SessionError::Missing));
     }
-    let last_event_id = mirror::one(headers, &header::LAST_EVENT_ID)
+    let last_event_id = Field::of(fields.headers, &header::LAST_EVENT_ID)
+        .one(&header::LAST_EVENT_ID)
         .map_err(Refusal::Header)?
         .map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
     Ok(Head::Get {

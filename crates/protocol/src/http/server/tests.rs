@@ -1,5 +1,5 @@
 use bytes::Bytes;
-use http::{HeaderValue, Method as Verb, StatusCode};
+use http::{HeaderMap, HeaderValue, Method as Verb, StatusCode};
 use proptest::prelude::*;
 
 use super::*;
@@ -53,7 +53,7 @@ fn an_ended_or_unknown_session_is_404() {
 }
 
 fn head(endpoint: &Endpoint, verb: Verb, pairs: &[(&'static str, &str)]) -> Result<Head, Refusal> {
-    check_head(endpoint, &verb, &headers(pairs))
+    check_head(endpoint, &verb, &Fields::of(&headers(pairs)))
 }
 
 fn head_status(endpoint: &Endpoint, verb: Verb, pairs: &[(&'static str, &str)]) -> u16 {
@@ -238,7 +238,7 @@ fn every_error_has_its_status() {
 #[test]
 fn a_refusal_says_which_header_and_what_was_expected() {
     let frame = frame(LIST);
-    let refusal = admit(&dual(), &HeaderMap::new(), &Body::of(&frame)).unwrap_err();
+    let refusal = admit(&dual(), &Fields::of(&HeaderMap::new()), &Body::of(&frame)).unwrap_err();
     assert_eq!(
         refusal.to_string(),
         "header mcp-protocol-version is missing, expected \"2026-07-28\""
@@ -299,7 +299,7 @@ proptest! {
         };
         let frame = frame(&text);
         let body = Body::of(&frame);
-        match admit(&dual(), &headers, &body) {
+        match admit(&dual(), &Fields::of(&headers), &body) {
             // A request of any version is the machine's to judge, once header and body agree.
             Ok(Admission::Stateless) => {
                 prop_assert!(kind < 2 && (has_envelope || version == "2026-07-28"));
