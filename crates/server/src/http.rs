@@ -39,12 +39,11 @@ use conversation::{Conversation, Kind};
 /// The conversations behind one endpoint. When it is dropped, they end.
 pub(crate) struct Conversations {
     home: Arc<Home>,
-    configs: RwLock<Configs>,
+    configs: RwLock<Arc<Configs>>,
     sessions: Sessions<Conversation>,
 }
 
 /// What machines are set up with, until a list changes.
-#[derive(Clone)]
 struct Configs {
     http: Arc<ServerConfig>,
     /// For the transport of 2024-11-05, whose one stream is like a pipe.
@@ -52,7 +51,7 @@ struct Configs {
     /// How often a list had changed when they were made.
     list_changes: u64,
     /// Conversations of one request that are over, for the next ones.
-    idle: Arc<Mutex<Vec<Arc<Conversation>>>>,
+    idle: Mutex<Vec<Arc<Conversation>>>,
 }
 
 impl Configs {
@@ -67,7 +66,7 @@ impl Configs {
             http: Arc::new(config),
             pipe,
             list_changes,
-            idle: Arc::default(),
+            idle: Mutex::default(),
         }
     }
 }
@@ -103,7 +102,7 @@ impl Conversations {
             replay: ReplayLimits::default(),
         });
         Self {
-            configs: RwLock::new(Configs::new(&home)),
+            configs: RwLock::new(Arc::new(Configs::new(&home))),
             sessions: Sessions::new(limits),
             home,
         }
@@ -137,14 +136,14 @@ impl Conversations {
     }
 
     /// What a new machine is set up with.
-    fn configs(&self) -> Configs {
+    fn configs(&self) -> Arc<Configs> {
         let known = self.configs.read().unwrap_or_else(PoisonError::into_inner);
         if known.list_changes == self.home.site.audience.list_changes() {
-            return known.clone();
+            return Arc::clone(&known);
         }
         drop(known);
         // This asks the service, so it is done without the lock.
-        let configs = Configs::new(&self.home);
+        let configs = Arc::new(Configs::new(&self.home));
         let mut known = self.configs.write().unwrap_or_else(PoisonError::into_inner);
         if known.list_changes <= configs.list_changes {
             known.clone_from(&configs);
@@ -163,7 +162,7 @@ impl Conversations {
     /// A handshake: if it succeeds, there is a session.
     async fn open(self: Arc<Self>, post: Post) -> Response<Body> {
         self.sweep();
-        let machine = ServerMachine::new(self.configs().http);
+        let machine = ServerMachine::new(Arc::clone(&self.configs().http));
         let conversation = Conversation::new(Arc::clone(&self.home), machine, Kind::Session);
         let inserted = self
             .sessions
@@ -233,7 +232,8 @@ impl Host for Conversations {
                     let limit = self.home.site.limits.sessions;
                     return Full::Total { limit }.response();
                 };
-                let machine = ServerMachine::sessionless(self.configs().http, *revision);
+                let machine =
+                    ServerMachine::sessionless(Arc::clone(&self.configs().http), *revision);
                 let home = Arc::clone(&self.home);
                 let alone = Conversation::new(home, machine, Kind::Sessionless).taking(place);
                 Arc::new(alone).answer(post).await
@@ -274,7 +274,7 @@ impl Host for Conversations {
 
     async fn old_get(self: Arc<Self>, get: OldGet) -> Response<Body> {
         self.sweep();
-        let machine = ServerMachine::new(self.configs().pipe);
+        let machine = ServerMachine::new(Arc::clone(&self.configs().pipe));
         let conversation = Conversation::new(Arc::clone(&self.home), machine, Kind::Old);
         let inserted = self
             .sessions

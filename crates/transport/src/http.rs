@@ -33,7 +33,7 @@ mod settings;
 mod socket;
 
 pub use access::{Access, Challenge, ChallengeError, Denied, Identifying, Principal, is_scope};
-pub use answer::{accepted, busy, event_stream, json, no_content, refuse};
+pub use answer::{accepted, busy, event_stream, json, json_in, no_content, refuse};
 pub use body::Body;
 pub use event_queue::{StreamSettings, events, message_event};
 pub use event_sender::{EventSender, SendError};

@@ -15,14 +15,14 @@ use bytes::Bytes;
 use http::{Response, StatusCode};
 use switchboard_protocol::http::negotiate::Format;
 use switchboard_protocol::http::server::{Stage, begin_answer};
-use switchboard_protocol::jsonrpc::{self, Frame, Malformed, Message, Notification};
+use switchboard_protocol::jsonrpc::{self, Frame, Malformed, Message};
 use switchboard_protocol::machine::Lane;
 use switchboard_protocol::machine::server::{
     Answer, Caller, Input, Output, Serve, ServeKey, ServerMachine, ServerState,
 };
 use switchboard_protocol::{Method, Payload, Revision};
 use switchboard_transport::http::{
-    Body, EventSender, Post, Principal, ReplayLimits, accepted, event_stream, events, json,
+    Body, EventSender, Post, Principal, ReplayLimits, accepted, event_stream, events, json, json_in,
 };
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use tokio::task::AbortHandle;
@@ -83,13 +83,6 @@ impl Drop for Alarm {
     }
 }
 
-/// What must be done without the lock.
-#[derive(Default)]
-struct Errands {
-    serve: Vec<Serve>,
-    told: Vec<Notification>,
-}
-
 impl Conversation {
     pub(super) fn new(home: Arc<Home>, machine: ServerMachine, kind: Kind) -> Self {
         let most_bytes = home.site.limits.message.bytes;
@@ -139,9 +132,10 @@ impl Conversation {
     pub(super) async fn answer(self: &Arc<Self>, post: Post) -> Response<Body> {
         let era = post.admission.era();
         let accepts = post.accepted;
+        let headers = Arc::new(post.headers);
         let visitor = Visitor {
             principal: post.principal,
-            headers: Some(Arc::new(post.headers)),
+            headers: Some(Arc::clone(&headers)),
         };
         if let Some(principal) = &visitor.principal {
             // A session has one caller, and a request that stands alone has too.
@@ -158,7 +152,11 @@ impl Conversation {
             Some(First::Batch(responses)) => json(StatusCode::OK, array(responses)),
             Some(First::Answer(message, stage)) => {
                 match begin_answer(&message, era, stage, accepts) {
-                    Some((status, Format::Json)) => json(status, message.to_bytes()),
+                    Some((status, Format::Json)) => {
+                        // A handler may have kept them.
+                        let room = Arc::into_inner(headers).unwrap_or_default();
+                        json_in(room, status, message.to_bytes())
+                    }
                     Some(_) => one_event(&self.home, &message),
                     None => accepted(),
                 }
@@ -225,7 +223,12 @@ impl Conversation {
     /// Ends the conversation: the client has gone or must.
     pub(super) fn close(self: &Arc<Self>) {
         let mut state = self.lock();
-        self.handle(&mut state, Stage::Answer, Input::PeerClosed);
+        self.handle(
+            &mut state,
+            Stage::Answer,
+            Input::PeerClosed,
+            &mut Vec::new(),
+        );
         state.alarm = None;
         state.lanes.close();
     }
@@ -244,7 +247,8 @@ impl Conversation {
     pub(super) fn lane_gone(self: &Arc<Self>, lane: Lane) {
         let mut state = self.lock();
         let undelivered = state.lanes.detach(lane);
-        self.handle(&mut state, Stage::Answer, Input::LaneClosed { lane });
+        let input = Input::LaneClosed { lane };
+        self.handle(&mut state, Stage::Answer, input, &mut Vec::new());
         drop(state);
         // The end of a stream is told to this conversation, which takes the lock.
         drop(undelivered);
@@ -286,34 +290,53 @@ impl Conversation {
     fn receive(self: &Arc<Self>, lane: Lane, frame: Result<Frame, Malformed>, visitor: Visitor) {
         let mut state = self.lock();
         let input = Input::Received { lane, frame };
-        let errands = self.handle(&mut state, Stage::Admission, input);
+        let mut errands = Vec::new();
+        self.handle(&mut state, Stage::Admission, input, &mut errands);
         let caller = state.caller.clone();
         if state.core.machine.state() == ServerState::Shutdown {
             // It was ended while this was on its way, so nobody will answer.
             state.lanes.close();
         }
-        if errands.serve.is_empty() {
+        let is_serve = |errand: &Output| matches!(errand, Output::Serve(_));
+        if !errands.iter().any(is_serve) {
             // An answer to a question has its handler's time go on.
             self.set_alarm(&mut state);
         }
         drop(state);
-        for told in errands.told {
-            tell(&*self.home.site.service, told, caller.as_ref());
+        for errand in errands.extract_if(.., |errand| !is_serve(errand)) {
+            if let Output::Told(told) = errand {
+                tell(&*self.home.site.service, told, caller.as_ref());
+            }
         }
-        self.serve_all(lane, errands.serve, &visitor);
+        self.serve_all(lane, errands, &visitor);
     }
 
     /// Has calls handled, in order, and what follows from their answers.
-    fn serve_all(self: &Arc<Self>, lane: Lane, serve: Vec<Serve>, visitor: &Visitor) {
-        let mut serve = VecDeque::from(serve);
-        // Answers may have calls started again, with input.
-        while let Some(next) = serve.pop_front() {
-            serve.extend(self.serve(lane, next, visitor.clone()));
+    fn serve_all(self: &Arc<Self>, lane: Lane, errands: Vec<Output>, visitor: &Visitor) {
+        let mut errands = VecDeque::from(errands);
+        let mut next = Vec::new();
+        while let Some(errand) = errands.pop_front() {
+            let Output::Serve(serve) = errand else {
+                continue;
+            };
+            if errands.is_empty() {
+                // Mostly it was the only one, and there is room for its answer now.
+                next = Vec::from(std::mem::take(&mut errands));
+            }
+            self.serve(lane, serve, visitor.clone(), &mut next);
+            // Answers may have calls started again, with input.
+            errands.extend(next.drain(..));
         }
     }
 
-    /// Has a call handled; gives what is to be handled after it.
-    fn serve(self: &Arc<Self>, lane: Lane, serve: Serve, visitor: Visitor) -> Vec<Serve> {
+    /// Has a call handled; what is to be handled after it is appended.
+    fn serve(
+        self: &Arc<Self>,
+        lane: Lane,
+        serve: Serve,
+        visitor: Visitor,
+        errands: &mut Vec<Output>,
+    ) {
         let key = serve.key;
         let link: Arc<dyn Link> = Arc::new(LaneLink {
             conversation: Arc::clone(self),
@@ -321,7 +344,7 @@ impl Conversation {
         });
         let context = self.home.site.context(serve, link, visitor.clone());
         match start(&*self.home.site.service, &context) {
-            Started::Done(answer) => self.answered(key, answer),
+            Started::Done(answer) => self.answered(key, answer, errands),
             Started::Waiting(running) => {
                 let mut state = self.lock();
                 if !state.core.machine.is_open(key) {
@@ -329,7 +352,7 @@ impl Conversation {
                     drop(state);
                     context.end();
                     drop(running);
-                    return Vec::new();
+                    return;
                 }
                 let conversation = Arc::clone(self);
                 let worker = conversation.work(lane, key, running, visitor);
@@ -337,7 +360,6 @@ impl Conversation {
                 let task = tokio::spawn(worker);
                 state.core.keep(key, task.abort_handle(), context);
                 self.set_alarm(&mut state);
-                Vec::new()
             }
         }
     }
@@ -345,19 +367,19 @@ impl Conversation {
     /// A handler that must wait.
     async fn work(self: Arc<Self>, lane: Lane, key: ServeKey, running: Running, visitor: Visitor) {
         let answer = running.await;
-        let serve = self.answered(key, answer);
-        self.serve_all(lane, serve, &visitor);
+        let mut errands = Vec::new();
+        self.answered(key, answer, &mut errands);
+        self.serve_all(lane, errands, &visitor);
     }
 
-    fn answered(self: &Arc<Self>, key: ServeKey, answer: Answer) -> Vec<Serve> {
+    fn answered(self: &Arc<Self>, key: ServeKey, answer: Answer, errands: &mut Vec<Output>) {
         let mut state = self.lock();
         state.core.answered(key);
         let input = Input::Answered { key, answer };
-        let serve = self.handle(&mut state, Stage::Answer, input).serve;
+        self.handle(&mut state, Stage::Answer, input, errands);
         if state.core.machine.open_questions() > 0 || state.alarm.is_some() {
             self.set_alarm(&mut state);
         }
-        serve
     }
 
     /// Has the machine told the time when it wants that.
@@ -384,28 +406,32 @@ impl Conversation {
         let mut state = self.lock();
         let mut out = Vec::new();
         state.core.handle(now, Input::Tick, &mut out);
-        self.settle(&mut state, Stage::Answer, out);
+        self.settle(&mut state, Stage::Answer, &mut out);
         self.set_alarm(&mut state);
     }
 
     /// Gives the machine something that happened, and does what can be done under the lock.
-    fn handle(self: &Arc<Self>, state: &mut State, stage: Stage, input: Input) -> Errands {
-        let mut out = Vec::new();
-        state.core.handle(Instant::now(), input, &mut out);
-        self.settle(state, stage, out)
+    /// What must be done without it is left over: to serve and to tell.
+    fn handle(
+        self: &Arc<Self>,
+        state: &mut State,
+        stage: Stage,
+        input: Input,
+        out: &mut Vec<Output>,
+    ) {
+        state.core.handle(Instant::now(), input, out);
+        self.settle(state, stage, out);
     }
 
-    fn settle(self: &Arc<Self>, state: &mut State, stage: Stage, out: Vec<Output>) -> Errands {
-        let mut errands = Errands::default();
-        for output in out {
+    fn settle(self: &Arc<Self>, state: &mut State, stage: Stage, out: &mut Vec<Output>) {
+        let is_errand = |output: &Output| matches!(output, Output::Serve(_) | Output::Told(_));
+        for output in out.extract_if(.., |output| !is_errand(output)) {
             match output {
                 Output::Send { lane, message } => state.lanes.send(self, lane, message, stage),
                 Output::SendBatch { lane, responses } => {
                     state.lanes.send_batch(self, lane, responses);
                 }
                 Output::Accepted { lane } => state.lanes.accept(self, lane),
-                Output::Serve(serve) => errands.serve.push(serve),
-                Output::Told(told) => errands.told.push(told),
                 Output::Opened(caller) => {
                     state.lanes.resumes = self.resumes(caller.revision);
                     state.caller = Some(caller);
@@ -417,7 +443,6 @@ impl Conversation {
                 _ => {}
             }
         }
-        errands
     }
 
     /// What a client of this revision can do after it has lost a stream.
@@ -443,7 +468,7 @@ impl Conversation {
 impl Link for Conversation {
     fn tell(&self, input: Input) {
         if let Some(me) = self.me() {
-            me.handle(&mut me.lock(), Stage::Answer, input);
+            me.handle(&mut me.lock(), Stage::Answer, input, &mut Vec::new());
         }
     }
 
@@ -454,7 +479,7 @@ impl Link for Conversation {
             let mut out = Vec::new();
             let now = Instant::now();
             state.core.ask(now, key, method, params, asker, &mut out);
-            me.settle(&mut state, Stage::Answer, out);
+            me.settle(&mut state, Stage::Answer, &mut out);
             me.set_alarm(&mut state);
         }
         asked
