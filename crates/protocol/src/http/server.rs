@@ -34,7 +34,7 @@ mod refusal;
 
 pub use super::fields::Fields;
 pub use answer::{Stage, answer_headers, begin_answer, status_for};
-pub use body::Body;
+pub use body::{Body, LastMeta};
 pub use head::{Endpoint, Head, check_head};
 pub use refusal::Refusal;
 
@@ -137,10 +137,10 @@ fn admit_stateless(
         && let Some(version) = body.version()
     {
         // Nobody answers a notification, so only its status can say this.
-        let revision = known(endpoint, &version)?;
+        let revision = known(endpoint, version)?;
         if revision.era() != Era::Stateless {
             return Err(Refusal::Version {
-                requested: excerpt(&version),
+                requested: excerpt(version),
             });
         }
     }
@@ -210,7 +210,7 @@ fn check_mirrors(fields: &Fields<'_>, body: &Body<'_>) -> Result<(), Mismatch> {
     if let Some(version) = body.version()
         && wanted(fields.version)
     {
-        mirror::literal(fields.version, &header::PROTOCOL_VERSION, &version)?;
+        mirror::literal(fields.version, &header::PROTOCOL_VERSION, version)?;
     }
     if let Some(method) = body.method()
         && wanted(fields.method)

@@ -25,10 +25,7 @@ impl SessionId {
     pub fn new(text: impl Into<String>) -> Result<Self, SessionError> {
         let text = text.into();
         let is_visible = text.bytes().all(|byte| (0x21..=0x7E).contains(&byte));
-        if text.is_empty() || text.len() > MAX_LENGTH || !is_visible {
-            return Err(SessionError::Malformed);
-        }
-        Ok(Self(text))
+        Self::checked(text, is_visible)
     }
 
     /// The id that a request carries, or that a server mints.
@@ -49,9 +46,19 @@ impl SessionId {
             Field::Once(value) => value,
             Field::Repeated => return Err(SessionError::Repeated),
         };
-        // Which characters there may be is asked below.
-        let text = str::from_utf8(value.as_bytes()).map_err(|_| SessionError::Malformed)?;
-        Self::new(text.trim_matches([' ', '\t'])).map(Some)
+        let text = value.to_str().map_err(|_| SessionError::Malformed)?;
+        let text = text.trim_matches([' ', '\t']);
+        // All else that is text in a header is visible.
+        let is_visible = memchr::memchr2(b' ', b'\t', text.as_bytes()).is_none();
+        Self::checked(text, is_visible).map(Some)
+    }
+
+    fn checked(text: impl Into<String>, is_visible: bool) -> Result<Self, SessionError> {
+        let text = text.into();
+        if text.is_empty() || text.len() > MAX_LENGTH || !is_visible {
+            return Err(SessionError::Malformed);
+        }
+        Ok(Self(text))
     }
 
     /// The id itself.

@@ -13,12 +13,13 @@ use crate::jsonrpc::{
 };
 use crate::method::Method;
 use crate::payload::Payload;
+use crate::revision::Revision;
 
 /// A posted body, as far as admission looks at it.
 #[derive(Clone, Debug)]
 pub struct Body<'a> {
     pub(super) content: Content<'a>,
-    envelope: Envelope<'a>,
+    claim: Claim<'a>,
 }
 
 /// What kind of message a body is.
@@ -39,15 +40,18 @@ pub(super) enum Content<'a> {
 impl<'a> Body<'a> {
     /// Looks at what [`Frame::read`] made of the body.
     pub fn of(frame: &'a Result<Frame, Malformed>) -> Self {
-        let content = match frame {
-            Ok(Frame::Single(Message::Request(request))) => Content::Request(request),
-            Ok(Frame::Single(Message::Notification(told))) => Content::Notification(told),
-            Ok(Frame::Single(Message::Response(_))) => Content::Response,
-            Ok(Frame::Batch(entries)) => Content::Batch(entries),
-            Err(malformed) => Content::Malformed(malformed),
-        };
+        let content = Content::of(frame);
         Self {
-            envelope: Envelope::of(content.params()),
+            claim: Claim::of(content.params()),
+            content,
+        }
+    }
+
+    /// The same. If its `_meta` is the one that was seen last, it is not read again.
+    pub fn of_next(frame: &'a Result<Frame, Malformed>, last: &mut LastMeta) -> Self {
+        let content = Content::of(frame);
+        Self {
+            claim: last.claim(content.params()),
             content,
         }
     }
@@ -96,7 +100,7 @@ impl<'a> Body<'a> {
 
     /// Has it an envelope, or a part of one?
     pub(super) const fn has_envelope(&self) -> bool {
-        self.envelope.is_stateless()
+        self.claim.is_stateless
     }
 
     /// Is it a request whose method alone shows the stateless era?
@@ -106,14 +110,13 @@ impl<'a> Body<'a> {
     }
 
     /// Has it all that the stateless era wants, so that the mirrors can be judged?
-    pub(super) fn has_whole_envelope(&self) -> bool {
-        let capabilities = self.envelope.client_capabilities;
-        self.version().is_some() && capabilities.is_some_and(|text| text.first() == Some(&b'{'))
+    pub(super) const fn has_whole_envelope(&self) -> bool {
+        self.claim.version.is_some() && self.claim.has_capabilities
     }
 
     /// The version that the envelope names, if it names one as a string.
-    pub(super) fn version(&self) -> Option<Cow<'a, str>> {
-        self.envelope.protocol_version()
+    pub(super) fn version(&self) -> Option<&str> {
+        self.claim.version.as_deref()
     }
 
     pub(super) fn method(&self) -> Option<&'a MethodName> {
@@ -132,7 +135,74 @@ impl<'a> Body<'a> {
     }
 }
 
+/// What the envelope of a message says of its era.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Claim<'a> {
+    /// Is there one, or a part of one?
+    is_stateless: bool,
+    version: Option<Cow<'a, str>>,
+    /// As an object, whatever is in it.
+    has_capabilities: bool,
+}
+
+impl<'a> Claim<'a> {
+    fn of(params: Option<&'a Payload>) -> Self {
+        let envelope = Envelope::of(params);
+        let capabilities = envelope.client_capabilities;
+        Self {
+            is_stateless: envelope.is_stateless(),
+            version: envelope.protocol_version(),
+            has_capabilities: capabilities.is_some_and(|text| text.first() == Some(&b'{')),
+        }
+    }
+}
+
+/// The `_meta` that was seen last, and what it says of its era: for [`Body::of_next`].
+///
+/// A client of the stateless era says the same in every request, and text that is the same
+/// to the byte means the same.
+#[derive(Debug, Default)]
+pub struct LastMeta {
+    /// Empty if there was none that is worth it.
+    text: Vec<u8>,
+    claim: Claim<'static>,
+}
+
+impl LastMeta {
+    fn claim<'a>(&mut self, params: Option<&'a Payload>) -> Claim<'a> {
+        let Some(meta) = params.and_then(Payload::meta) else {
+            return Claim::default();
+        };
+        if self.text == meta {
+            return self.claim.clone();
+        }
+        let claim = Claim::of(params);
+        let version = claim.version.as_deref();
+        if let Some(revision) = version.and_then(|version| version.parse::<Revision>().ok())
+            && meta.len() <= MOST_KEPT
+        {
+            self.text.clear();
+            self.text.extend_from_slice(meta);
+            self.claim = Claim {
+                version: Some(Cow::Borrowed(revision.as_str())),
+                ..claim
+            };
+        }
+        claim
+    }
+}
+
 impl<'a> Content<'a> {
+    const fn of(frame: &'a Result<Frame, Malformed>) -> Self {
+        match frame {
+            Ok(Frame::Single(Message::Request(request))) => Self::Request(request),
+            Ok(Frame::Single(Message::Notification(told))) => Self::Notification(told),
+            Ok(Frame::Single(Message::Response(_))) => Self::Response,
+            Ok(Frame::Batch(entries)) => Self::Batch(entries.as_slice()),
+            Err(malformed) => Self::Malformed(malformed),
+        }
+    }
+
     const fn method(self) -> Option<&'a MethodName> {
         match self {
             Self::Request(request) => Some(&request.method),
@@ -146,6 +216,62 @@ impl<'a> Content<'a> {
             Self::Request(request) => request.params.as_ref(),
             Self::Notification(told) => told.params.as_ref(),
             Self::Response | Self::Batch(_) | Self::Malformed(_) => None,
+        }
+    }
+}
+
+/// Several times what clients say; it is copied whenever it changes.
+const MOST_KEPT: usize = 1024;
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+    use crate::jsonrpc::Limits;
+
+    fn frame(meta: &str) -> Result<Frame, Malformed> {
+        let text = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{{"_meta":{meta}}}}}"#
+        );
+        Frame::read(&Bytes::from(text), &Limits::default())
+    }
+
+    #[test]
+    fn what_was_seen_last_is_told_as_if_it_were_read() {
+        let long = "x".repeat(MOST_KEPT);
+        let metas = [
+            "{}",
+            "7",
+            r#"{"progressToken":1}"#,
+            r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}"#,
+            r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-\u00328"}"#,
+            r#"{"io.modelcontextprotocol/protocolVersion":"2030-01-01"}"#,
+            r#"{"io.modelcontextprotocol/protocolVersion":7}"#,
+            r#"{"io.modelcontextprotocol/clientCapabilities":{}}"#,
+            r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#,
+            r#"{"io.modelcontextprotocol/protocolVersion":"2025-11-25","io.modelcontextprotocol/clientCapabilities":[]}"#,
+            &format!(r#"{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","x":"{long}"}}"#),
+        ];
+        let mut last = LastMeta::default();
+        for first in metas {
+            for second in metas {
+                for meta in [first, second, second] {
+                    let frame = frame(meta);
+                    let expected = Body::of(&frame).claim;
+                    assert_eq!(Body::of_next(&frame, &mut last).claim, expected, "{meta}");
+                }
+            }
+        }
+        assert!(last.text.len() <= MOST_KEPT);
+    }
+
+    #[test]
+    fn a_message_without_meta_claims_nothing() {
+        let mut last = LastMeta::default();
+        for text in [r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, "[]", "{"] {
+            let frame = Frame::read(&Bytes::from_static(text.as_bytes()), &Limits::default());
+            assert_eq!(Body::of_next(&frame, &mut last).claim, Claim::default());
         }
     }
 }
