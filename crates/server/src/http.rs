@@ -12,7 +12,8 @@ mod lane;
 mod tests;
 mod waiting;
 
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::future::Future;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Instant;
 
 use http::{HeaderName, Response};
@@ -34,7 +35,7 @@ use crate::audience::Audience;
 use crate::context::Visitor;
 use crate::core::Site;
 
-use conversation::{Conversation, Kind};
+use conversation::{Conversation, Kind, Taken};
 
 /// The conversations behind one endpoint. When it is dropped, they end.
 pub(crate) struct Conversations {
@@ -68,6 +69,10 @@ impl Configs {
             list_changes,
             idle: Mutex::default(),
         }
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<Arc<Conversation>>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -159,48 +164,88 @@ impl Conversations {
         refuse(refusal, &self.home.settings.endpoint, None)
     }
 
+    /// Finds who answers a POST, and has it taken in.
+    fn take(&self, post: Post) -> Result<(Taken, After), Box<Response<Body>>> {
+        let endpoint = &self.home.settings.endpoint;
+        match &post.admission {
+            Admission::Stateless if !can_be_answered(&post) => {
+                let wanted = Format::EventStream.media_type();
+                let refusal = Refusal::NotAcceptable { wanted };
+                Err(refuse(&refusal, endpoint, Some(&post.frame)).into())
+            }
+            Admission::Stateless => Ok(self.take_alone(post)),
+            Admission::Sessionless { revision } => {
+                let Ok(place) = Arc::clone(&self.home.alone).try_acquire_owned() else {
+                    let limit = self.home.site.limits.sessions;
+                    return Err(Full::Total { limit }.response().into());
+                };
+                let config = Arc::clone(&self.configs().http);
+                let machine = ServerMachine::sessionless(config, *revision);
+                let home = Arc::clone(&self.home);
+                let alone = Conversation::new(home, machine, Kind::Sessionless).taking(place);
+                Ok((Arc::new(alone).take(post), After::Nothing))
+            }
+            Admission::Opening => self.open(post),
+            Admission::Session { id, .. } => match self.find(id, post.principal.as_deref()) {
+                Some(conversation) => Ok((conversation.take(post), After::Nothing)),
+                None => {
+                    let unknown = SessionError::Unknown.into();
+                    Err(refuse(&unknown, endpoint, Some(&post.frame)).into())
+                }
+            },
+            _ => Err(self.unknown_session().into()),
+        }
+    }
+
     /// A handshake: if it succeeds, there is a session.
-    async fn open(self: Arc<Self>, post: Post) -> Response<Body> {
+    fn open(&self, post: Post) -> Result<(Taken, After), Box<Response<Body>>> {
         self.sweep();
         let machine = ServerMachine::new(Arc::clone(&self.configs().http));
         let conversation = Conversation::new(Arc::clone(&self.home), machine, Kind::Session);
         let inserted = self
             .sessions
             .insert(Instant::now(), conversation, post.principal.clone());
-        let (id, conversation) = match inserted {
-            Ok(inserted) => inserted,
-            Err(full) => return full.response(),
-        };
+        let (id, conversation) = inserted.map_err(|full| full.response())?;
         let principal = post.principal.clone();
-        let mut response = conversation.answer(post).await;
-        if conversation.is_open() {
-            let headers = response.headers_mut();
-            headers.insert(SESSION_ID, id.header_value());
-            conversation.join_audience();
-        } else {
-            self.sessions.remove(&id, principal.as_deref());
-        }
-        response
+        Ok((conversation.take(post), After::Opened { id, principal }))
     }
 
     /// A request that stands alone, of the stateless era.
     ///
     /// A machine that has served one serves the next: it knows already what the caller says
     /// of itself in every request, and how results begin.
-    async fn answer_alone(self: Arc<Self>, post: Post) -> Response<Body> {
+    fn take_alone(&self, post: Post) -> (Taken, After) {
         let configs = self.configs();
-        let idle = || configs.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = idle().pop();
-        let conversation = known.unwrap_or_else(|| {
+        let conversation = configs.idle().pop().unwrap_or_else(|| {
             let machine = ServerMachine::stateless(Arc::clone(&configs.http));
             let home = Arc::clone(&self.home);
             Arc::new(Conversation::new(home, machine, Kind::Stateless))
         });
-        let response = conversation.answer(post).await;
-        if conversation.is_spotless() {
-            let mut idle = idle();
-            if idle.len() < MOST_IDLE {
-                idle.push(conversation);
+        (conversation.take(post), After::Alone(configs))
+    }
+
+    /// Answers a POST, and does what is to be done after that.
+    async fn answer(&self, mut taken: Taken, after: After) -> Response<Body> {
+        let mut response = taken.answer().await;
+        match after {
+            After::Nothing => {}
+            After::Opened { id, .. } if taken.conversation().is_open() => {
+                let headers = response.headers_mut();
+                headers.insert(SESSION_ID, id.header_value());
+                taken.conversation().join_audience();
+            }
+            After::Opened { id, principal } => {
+                self.sessions.remove(&id, principal.as_deref());
+            }
+            After::Alone(configs) => {
+                let conversation = Arc::clone(taken.conversation());
+                drop(taken);
+                if conversation.is_spotless() {
+                    let mut idle = configs.idle();
+                    if idle.len() < MOST_IDLE {
+                        idle.push(conversation);
+                    }
+                }
             }
         }
         response
@@ -211,6 +256,18 @@ impl Conversations {
     }
 }
 
+/// What is to be done when a POST is answered.
+enum After {
+    Nothing,
+    /// It was a handshake.
+    Opened {
+        id: SessionId,
+        principal: Option<Arc<Principal>>,
+    },
+    /// Its conversation is over, and may serve the next request.
+    Alone(Arc<Configs>),
+}
+
 impl Drop for Conversations {
     fn drop(&mut self) {
         // Handlers that work for a session hold it, and would go on for nobody.
@@ -219,35 +276,15 @@ impl Drop for Conversations {
 }
 
 impl Host for Conversations {
-    async fn post(self: Arc<Self>, post: Post) -> Response<Body> {
-        match &post.admission {
-            Admission::Stateless if !can_be_answered(&post) => {
-                let wanted = Format::EventStream.media_type();
-                let refusal = Refusal::NotAcceptable { wanted };
-                refuse(&refusal, &self.home.settings.endpoint, Some(&post.frame))
+    fn post(self: Arc<Self>, post: Post) -> impl Future<Output = Response<Body>> + Send {
+        // It is taken in at once: a future that waits is smaller, and moved at less cost,
+        // without it.
+        let taken = self.take(post);
+        async move {
+            match taken {
+                Ok((taken, after)) => self.answer(taken, after).await,
+                Err(refused) => *refused,
             }
-            Admission::Stateless => self.answer_alone(post).await,
-            Admission::Sessionless { revision } => {
-                let Ok(place) = Arc::clone(&self.home.alone).try_acquire_owned() else {
-                    let limit = self.home.site.limits.sessions;
-                    return Full::Total { limit }.response();
-                };
-                let machine =
-                    ServerMachine::sessionless(Arc::clone(&self.configs().http), *revision);
-                let home = Arc::clone(&self.home);
-                let alone = Conversation::new(home, machine, Kind::Sessionless).taking(place);
-                Arc::new(alone).answer(post).await
-            }
-            Admission::Opening => self.open(post).await,
-            Admission::Session { id, .. } => match self.find(id, post.principal.as_deref()) {
-                Some(conversation) => conversation.answer(post).await,
-                None => refuse(
-                    &SessionError::Unknown.into(),
-                    &self.home.settings.endpoint,
-                    Some(&post.frame),
-                ),
-            },
-            _ => self.unknown_session(),
         }
     }
 

@@ -12,15 +12,15 @@ use std::task::{Context as TaskContext, Poll};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use http::{Response, StatusCode};
-use switchboard_protocol::http::negotiate::Format;
+use http::{HeaderMap, Response, StatusCode};
+use switchboard_protocol::http::negotiate::{Accepted, Format};
 use switchboard_protocol::http::server::{Stage, begin_answer};
 use switchboard_protocol::jsonrpc::{self, Frame, Malformed, Message};
 use switchboard_protocol::machine::Lane;
 use switchboard_protocol::machine::server::{
     Answer, Caller, Input, Output, Serve, ServeKey, ServerMachine, ServerState,
 };
-use switchboard_protocol::{Method, Payload, Revision};
+use switchboard_protocol::{Era, Method, Payload, Revision};
 use switchboard_transport::http::{
     Body, EventSender, Post, Principal, ReplayLimits, accepted, event_stream, events, json, json_in,
 };
@@ -128,8 +128,8 @@ impl Conversation {
         }
     }
 
-    /// Answers a POST.
-    pub(super) async fn answer(self: &Arc<Self>, post: Post) -> Response<Body> {
+    /// Takes in a POST. What it is answered with may be there then, or be waited for.
+    pub(super) fn take(self: &Arc<Self>, post: Post) -> Taken {
         let era = post.admission.era();
         let accepts = post.accepted;
         let headers = Arc::new(post.headers);
@@ -144,24 +144,14 @@ impl Conversation {
         self.me.get_or_init(|| Arc::downgrade(self));
         let lane = self.lock().lanes.open(accepts);
         // From here on, being dropped means that the client has gone.
-        let waiting = Waiting::new(self, lane, self.home.settings.stream.keep_alive);
+        let patience = self.home.settings.stream.keep_alive;
+        let waiting = Waiting::new(Arc::clone(self), lane, patience);
         self.receive(lane, post.frame, visitor);
-        match waiting.await {
-            Some(First::Nothing) => accepted(),
-            Some(First::Stream(body)) => event_stream(body),
-            Some(First::Batch(responses)) => json(StatusCode::OK, array(responses)),
-            Some(First::Answer(message, stage)) => {
-                match begin_answer(&message, era, stage, accepts) {
-                    Some((status, Format::Json)) => {
-                        // A handler may have kept them.
-                        let room = Arc::into_inner(headers).unwrap_or_default();
-                        json_in(room, status, message.to_bytes())
-                    }
-                    Some(_) => one_event(&self.home, &message),
-                    None => accepted(),
-                }
-            }
-            None => gone(),
+        Taken {
+            waiting,
+            era,
+            accepts,
+            headers,
         }
     }
 
@@ -461,6 +451,42 @@ impl Conversation {
     fn lock(&self) -> MutexGuard<'_, State> {
         // Nothing that runs under the lock can leave it half done.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A POST that was taken in.
+pub(super) struct Taken {
+    waiting: Waiting,
+    era: Era,
+    accepts: Accepted,
+    headers: Arc<HeaderMap>,
+}
+
+impl Taken {
+    /// By which conversation.
+    pub(super) const fn conversation(&self) -> &Arc<Conversation> {
+        self.waiting.conversation()
+    }
+
+    /// Answers it.
+    pub(super) async fn answer(&mut self) -> Response<Body> {
+        match (&mut self.waiting).await {
+            Some(First::Nothing) => accepted(),
+            Some(First::Stream(body)) => event_stream(body),
+            Some(First::Batch(responses)) => json(StatusCode::OK, array(responses)),
+            Some(First::Answer(message, stage)) => {
+                match begin_answer(&message, self.era, stage, self.accepts) {
+                    Some((status, Format::Json)) => {
+                        // A handler may have kept them.
+                        let room = Arc::get_mut(&mut self.headers).map(std::mem::take);
+                        json_in(room.unwrap_or_default(), status, message.to_bytes())
+                    }
+                    Some(_) => one_event(&self.conversation().home, &message),
+                    None => accepted(),
+                }
+            }
+            None => gone(),
+        }
     }
 }
 

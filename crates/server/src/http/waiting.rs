@@ -13,8 +13,8 @@ use super::conversation::Conversation;
 use super::lane::First;
 
 /// Waits for what a POST is answered with. If it is dropped before, the client has gone.
-pub(super) struct Waiting<'a> {
-    conversation: &'a Arc<Conversation>,
+pub(super) struct Waiting {
+    conversation: Arc<Conversation>,
     lane: Lane,
     patience: Duration,
     /// Made when something must be waited for.
@@ -22,10 +22,10 @@ pub(super) struct Waiting<'a> {
     is_answered: bool,
 }
 
-impl<'a> Waiting<'a> {
+impl Waiting {
     /// Waits; after so much silence a stream is begun, so that nobody between takes the
     /// connection for dead.
-    pub(super) fn new(conversation: &'a Arc<Conversation>, lane: Lane, patience: Duration) -> Self {
+    pub(super) fn new(conversation: Arc<Conversation>, lane: Lane, patience: Duration) -> Self {
         Self {
             conversation,
             lane,
@@ -34,9 +34,13 @@ impl<'a> Waiting<'a> {
             is_answered: false,
         }
     }
+
+    pub(super) const fn conversation(&self) -> &Arc<Conversation> {
+        &self.conversation
+    }
 }
 
-impl Future for Waiting<'_> {
+impl Future for Waiting {
     type Output = Option<First>;
 
     fn poll(mut self: Pin<&mut Self>, task: &mut TaskContext<'_>) -> Poll<Option<First>> {
@@ -62,7 +66,7 @@ impl Future for Waiting<'_> {
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for Waiting {
     fn drop(&mut self) {
         if !self.is_answered {
             self.conversation.lane_gone(self.lane);

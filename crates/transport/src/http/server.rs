@@ -10,15 +10,17 @@ use std::convert::Infallible;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http::header::ALLOW;
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method as Verb, Request, Response, StatusCode};
-use switchboard_protocol::http::negotiate::{Accepted, check_content_type};
-use switchboard_protocol::http::server::{self as rules, Admission, Fields, Head, Refusal};
+use switchboard_protocol::http::negotiate::check_content_type;
+use switchboard_protocol::http::server::{
+    self as rules, Admission, Fields, Head, LastMeta, Refusal,
+};
 use switchboard_protocol::http::session::{SessionError, SessionId};
 use switchboard_protocol::jsonrpc::{Frame, Limits, Malformed};
 use tower_service::Service;
@@ -44,6 +46,8 @@ struct Shared<H> {
     routes: Routes,
     /// The metadata document, where there is one.
     metadata: Option<Bytes>,
+    /// Spares reading what clients say in every request.
+    last_meta: Mutex<LastMeta>,
 }
 
 impl<H: Host> Endpoint<H> {
@@ -60,6 +64,7 @@ impl<H: Host> Endpoint<H> {
                 limits,
                 routes,
                 metadata,
+                last_meta: Mutex::default(),
             }),
         }
     }
@@ -93,31 +98,41 @@ impl<H: Host> Endpoint<H> {
         let page = fields.origin().filter(|_| shared.settings.cross_origin);
         let page = page.cloned();
         let endpoint = &shared.settings.endpoint;
-        let answered = match route {
-            _ if page.is_some() && cross_origin::is_preflight(&head.method, &head.headers) => Ok(
-                cross_origin::preflight(route.allow(endpoint), &head.headers),
-            ),
+        let mut response = match route {
+            _ if page.is_some() && cross_origin::is_preflight(&head.method, &head.headers) => {
+                cross_origin::preflight(route.allow(endpoint), &head.headers)
+            }
             Route::Endpoint => match rules::check_head(endpoint, &head.method, &fields) {
-                Ok(Head::Post { accepted }) => match shared.admit(&head, &fields, body).await {
-                    Ok(admitted) => {
-                        let post = admitted.into_post(accepted, head);
-                        Ok(Arc::clone(&shared.host).post(post).await)
-                    }
-                    Err(early) => Err(early),
+                // Step by step, since what is large is moved with every call that waits.
+                Ok(Head::Post { accepted }) => match shared.receive_from(&head, body).await {
+                    Ok((principal, text)) => match shared.admit(&fields, &text) {
+                        Ok((admission, frame)) => {
+                            let post = Post {
+                                admission,
+                                frame,
+                                accepted,
+                                headers: head.headers,
+                                extensions: head.extensions,
+                                principal,
+                            };
+                            Arc::clone(&shared.host).post(post).await
+                        }
+                        Err(refused) => *refused,
+                    },
+                    Err(refused) => *refused,
                 },
                 Ok(Head::Get {
                     session,
                     last_event_id,
                 }) => shared.get(head, session, last_event_id).await,
                 Ok(Head::Delete { session }) => shared.delete(head, session).await,
-                Ok(_) => Ok(shared.wrong_verb(route)),
-                Err(refusal) => Err(shared.refuse(&refusal)),
+                Ok(_) => shared.wrong_verb(route),
+                Err(refusal) => shared.refuse(&refusal),
             },
             Route::Metadata | Route::OldStream | Route::OldMessage => {
                 shared.answer_beside(route, head, body).await
             }
         };
-        let mut response = answered.unwrap_or_else(|early| early);
         if let Some(page) = page {
             cross_origin::share(page, &mut response);
         }
@@ -176,69 +191,56 @@ fn conceal(headers: &mut HeaderMap) {
 }
 
 /// How the way through the questions ends early.
-type Answered = Response<Body>;
+type Refused = Box<Response<Body>>;
 
-/// A message that may come in.
-struct Admitted {
-    principal: Option<Arc<Principal>>,
-    frame: Result<Frame, Malformed>,
-    admission: Admission,
-}
-
-impl Admitted {
-    fn into_post(self, accepted: Accepted, head: Parts) -> Post {
-        Post {
-            admission: self.admission,
-            frame: self.frame,
-            accepted,
-            headers: head.headers,
-            extensions: head.extensions,
-            principal: self.principal,
-        }
-    }
-}
+/// What was posted, as far as it can be read.
+type Read = Result<Frame, Malformed>;
 
 impl<H: Host> Shared<H> {
-    /// Asks what is left to ask about a POST: who it is from, and what it says.
-    async fn admit<B>(
+    /// Asks who it is, then reads the body.
+    async fn receive_from<B>(
         &self,
         head: &Parts,
-        fields: &Fields<'_>,
         body: B,
-    ) -> Result<Admitted, Answered>
+    ) -> Result<(Option<Arc<Principal>>, Bytes), Refused>
     where
         B: http_body::Body + Send,
         B::Data: Send,
     {
         let principal = self.identify(head).await?;
-        let frame = self.receive(body).await?;
+        let settings = &self.settings;
+        match receive(body, self.limits.bytes, settings.body_timeout).await {
+            Ok(text) => Ok((principal, text)),
+            Err(unread) => Err(answer::error(unread.status(), unread.answer()).into()),
+        }
+    }
+
+    /// Asks what a POST says, and whether it may come in.
+    fn admit(&self, fields: &Fields<'_>, text: &Bytes) -> Result<(Admission, Read), Refused> {
+        let frame = Frame::read(text, &self.limits);
+        let body = match self.last_meta.try_lock() {
+            Ok(mut last) => rules::Body::of_next(&frame, &mut last),
+            // Another request is at it, which is no reason to wait.
+            Err(_) => rules::Body::of(&frame),
+        };
         let endpoint = &self.settings.endpoint;
-        match rules::admit(endpoint, fields, &rules::Body::of(&frame)) {
-            Ok(admission) => Ok(Admitted {
-                principal,
-                frame,
-                admission,
-            }),
-            Err(refusal) => Err(refuse(&refusal, endpoint, Some(&frame))),
+        match rules::admit(endpoint, fields, &body) {
+            Ok(admission) => Ok((admission, frame)),
+            Err(refusal) => Err(refuse(&refusal, endpoint, Some(&frame)).into()),
         }
     }
 
     /// Answers what is not for the endpoint itself.
-    async fn answer_beside<B>(
-        &self,
-        route: Route,
-        head: Parts,
-        body: B,
-    ) -> Result<Answered, Answered>
+    async fn answer_beside<B>(&self, route: Route, head: Parts, body: B) -> Response<Body>
     where
         B: http_body::Body + Send,
         B::Data: Send,
     {
         match route {
-            Route::Metadata if head.method == Verb::GET => Ok(self.metadata()),
+            Route::Metadata if head.method == Verb::GET => self.metadata(),
             Route::OldStream if head.method == Verb::GET => self.old_get(head).await,
             Route::OldMessage if head.method == Verb::POST => self.old_post(head, body).await,
-            _ => Ok(self.wrong_verb(route)),
+            _ => self.wrong_verb(route),
         }
     }
 
@@ -247,8 +249,11 @@ impl<H: Host> Shared<H> {
         head: Parts,
         session: Option<SessionId>,
         last_event_id: Option<String>,
-    ) -> Result<Answered, Answered> {
-        let principal = self.identify(&head).await?;
+    ) -> Response<Body> {
+        let principal = match self.identify(&head).await {
+            Ok(principal) => principal,
+            Err(refused) => return *refused,
+        };
         let get = Get {
             session,
             last_event_id,
@@ -256,64 +261,66 @@ impl<H: Host> Shared<H> {
             extensions: head.extensions,
             principal,
         };
-        Ok(Arc::clone(&self.host).get(get).await)
+        Arc::clone(&self.host).get(get).await
     }
 
-    async fn delete(&self, head: Parts, session: SessionId) -> Result<Answered, Answered> {
-        let principal = self.identify(&head).await?;
-        let delete = Delete { session, principal };
-        Ok(Arc::clone(&self.host).delete(delete).await)
+    async fn delete(&self, head: Parts, session: SessionId) -> Response<Body> {
+        match self.identify(&head).await {
+            Ok(principal) => {
+                let delete = Delete { session, principal };
+                Arc::clone(&self.host).delete(delete).await
+            }
+            Err(refused) => *refused,
+        }
     }
 
-    async fn old_get(&self, head: Parts) -> Result<Answered, Answered> {
-        let principal = self.identify(&head).await?;
+    async fn old_get(&self, head: Parts) -> Response<Body> {
+        let principal = match self.identify(&head).await {
+            Ok(principal) => principal,
+            Err(refused) => return *refused,
+        };
         let get = OldGet {
             post_to: self.routes.post_to(),
             headers: head.headers,
             extensions: head.extensions,
             principal,
         };
-        Ok(Arc::clone(&self.host).old_get(get).await)
+        Arc::clone(&self.host).old_get(get).await
     }
 
-    async fn old_post<B>(&self, head: Parts, body: B) -> Result<Answered, Answered>
+    async fn old_post<B>(&self, head: Parts, body: B) -> Response<Body>
     where
         B: http_body::Body + Send,
         B::Data: Send,
     {
-        check_content_type(&head.headers).map_err(|wrong| self.refuse(&Refusal::Content(wrong)))?;
-        let session = head.uri.query().and_then(session_in_query);
-        let session = session.ok_or_else(|| self.refuse(&SessionError::Missing.into()))?;
-        let principal = self.identify(&head).await?;
-        let post = OldPost {
-            session,
-            frame: self.receive(body).await?,
-            headers: head.headers,
-            extensions: head.extensions,
-            principal,
+        if let Err(wrong) = check_content_type(&head.headers) {
+            return self.refuse(&Refusal::Content(wrong));
+        }
+        let Some(session) = head.uri.query().and_then(session_in_query) else {
+            return self.refuse(&SessionError::Missing.into());
         };
-        Ok(Arc::clone(&self.host).old_post(post).await)
+        match self.receive_from(&head, body).await {
+            Ok((principal, text)) => {
+                let post = OldPost {
+                    session,
+                    frame: Frame::read(&text, &self.limits),
+                    headers: head.headers,
+                    extensions: head.extensions,
+                    principal,
+                };
+                Arc::clone(&self.host).old_post(post).await
+            }
+            Err(refused) => *refused,
+        }
     }
 
-    async fn identify(&self, head: &Parts) -> Result<Option<Arc<Principal>>, Answered> {
+    async fn identify(&self, head: &Parts) -> Result<Option<Arc<Principal>>, Refused> {
         match &self.settings.access {
             None => Ok(None),
             Some(access) => match access.identify(head).await {
                 Ok(principal) => Ok(Some(Arc::new(principal))),
-                Err(denied) => Err(denied.response()),
+                Err(denied) => Err(denied.response().into()),
             },
-        }
-    }
-
-    async fn receive<B>(&self, body: B) -> Result<Result<Frame, Malformed>, Answered>
-    where
-        B: http_body::Body + Send,
-        B::Data: Send,
-    {
-        let settings = &self.settings;
-        match receive(body, self.limits.bytes, settings.body_timeout).await {
-            Ok(bytes) => Ok(Frame::read(&bytes, &self.limits)),
-            Err(unread) => Err(answer::error(unread.status(), unread.answer())),
         }
     }
 
