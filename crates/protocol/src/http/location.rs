@@ -158,15 +158,20 @@ fn origin(uri: &Uri) -> Option<(&str, String, u16)> {
     let port = match place.strip_prefix(host)?.strip_prefix(':') {
         None if place.len() > host.len() => return None,
         None | Some("") => standard,
-        Some(port) => read_port(port)?,
+        Some(port) => read_port(port.as_bytes())?,
     };
     (!host.is_empty()).then(|| (scheme.as_str(), host.to_ascii_lowercase(), port))
 }
 
 /// The port that digits say. A sign, which Rust would read, is none.
-pub(super) fn read_port(digits: &str) -> Option<u16> {
-    let is_plain = digits.bytes().all(|byte| byte.is_ascii_digit());
-    digits.parse().ok().filter(|_| is_plain)
+pub(super) fn read_port(digits: &[u8]) -> Option<u16> {
+    if digits.is_empty() {
+        return None;
+    }
+    digits.iter().try_fold(0u16, |port, digit| match digit {
+        b'0'..=b'9' => port.checked_mul(10)?.checked_add(u16::from(digit - b'0')),
+        _ => None,
+    })
 }
 
 #[cfg(test)]

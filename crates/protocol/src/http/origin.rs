@@ -240,7 +240,7 @@ impl Place {
         // The whole text must be host and port: no user, no port like `:` or `:99999`.
         let port = match text.strip_prefix(host)? {
             "" => None,
-            said => Some(read_port(said.strip_prefix(':')?)?),
+            said => Some(read_port(said.strip_prefix(':')?.as_bytes())?),
         };
         let name = match host
             .strip_prefix('[')
@@ -266,7 +266,7 @@ impl Place {
         };
         let port = match rest {
             Some(b"") => None,
-            Some([b':', port @ ..]) => match std::str::from_utf8(port).ok().and_then(read_port) {
+            Some([b':', port @ ..]) => match read_port(port) {
                 Some(port) => Some(port),
                 None => return false,
             },

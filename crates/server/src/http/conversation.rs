@@ -142,13 +142,13 @@ impl Conversation {
             self.principal.get_or_init(|| Arc::clone(principal));
         }
         self.me.get_or_init(|| Arc::downgrade(self));
-        let lane = self.lock().lanes.open(accepts);
-        // From here on, being dropped means that the client has gone.
+        let mut state = self.lock();
+        let lane = state.lanes.open(accepts);
+        self.receive(state, lane, post.frame, &visitor);
         let patience = self.home.settings.stream.keep_alive;
-        let waiting = Waiting::new(Arc::clone(self), lane, patience);
-        self.receive(lane, post.frame, visitor);
         Taken {
-            waiting,
+            // From here on, being dropped means that the client has gone.
+            waiting: Waiting::new(Arc::clone(self), lane, patience),
             era,
             accepts,
             headers,
@@ -161,7 +161,7 @@ impl Conversation {
         frame: Result<Frame, Malformed>,
         visitor: Visitor,
     ) {
-        self.receive(Lane::SHARED, frame, visitor);
+        self.receive(self.lock(), Lane::SHARED, frame, &visitor);
     }
 
     /// Opens the stream that belongs to no request, or resumes one.
@@ -277,12 +277,16 @@ impl Conversation {
     }
 
     /// Takes in a message, and has done what follows from it.
-    fn receive(self: &Arc<Self>, lane: Lane, frame: Result<Frame, Malformed>, visitor: Visitor) {
-        let mut state = self.lock();
+    fn receive(
+        self: &Arc<Self>,
+        mut state: MutexGuard<'_, State>,
+        lane: Lane,
+        frame: Result<Frame, Malformed>,
+        visitor: &Visitor,
+    ) {
         let input = Input::Received { lane, frame };
         let mut errands = Vec::new();
         self.handle(&mut state, Stage::Admission, input, &mut errands);
-        let caller = state.caller.clone();
         if state.core.machine.state() == ServerState::Shutdown {
             // It was ended while this was on its way, so nobody will answer.
             state.lanes.close();
@@ -292,13 +296,18 @@ impl Conversation {
             // An answer to a question has its handler's time go on.
             self.set_alarm(&mut state);
         }
-        drop(state);
-        for errand in errands.extract_if(.., |errand| !is_serve(errand)) {
-            if let Output::Told(told) = errand {
-                tell(&*self.home.site.service, told, caller.as_ref());
+        if errands.iter().all(is_serve) {
+            drop(state);
+        } else {
+            let caller = state.caller.clone();
+            drop(state);
+            for errand in errands.extract_if(.., |errand| !is_serve(errand)) {
+                if let Output::Told(told) = errand {
+                    tell(&*self.home.site.service, told, caller.as_ref());
+                }
             }
         }
-        self.serve_all(lane, errands, &visitor);
+        self.serve_all(lane, errands, visitor);
     }
 
     /// Has calls handled, in order, and what follows from their answers.
@@ -313,7 +322,7 @@ impl Conversation {
                 // Mostly it was the only one, and there is room for its answer now.
                 next = Vec::from(std::mem::take(&mut errands));
             }
-            self.serve(lane, serve, visitor.clone(), &mut next);
+            self.serve(lane, serve, visitor, &mut next);
             // Answers may have calls started again, with input.
             errands.extend(next.drain(..));
         }
@@ -324,7 +333,7 @@ impl Conversation {
         self: &Arc<Self>,
         lane: Lane,
         serve: Serve,
-        visitor: Visitor,
+        visitor: &Visitor,
         errands: &mut Vec<Output>,
     ) {
         let key = serve.key;
@@ -345,7 +354,7 @@ impl Conversation {
                     return;
                 }
                 let conversation = Arc::clone(self);
-                let worker = conversation.work(lane, key, running, visitor);
+                let worker = conversation.work(lane, key, running, visitor.clone());
                 // It cannot get to its end before the lock is free.
                 let task = tokio::spawn(worker);
                 state.core.keep(key, task.abort_handle(), context);
@@ -364,7 +373,10 @@ impl Conversation {
 
     fn answered(self: &Arc<Self>, key: ServeKey, answer: Answer, errands: &mut Vec<Output>) {
         let mut state = self.lock();
-        state.core.answered(key);
+        // Mostly it was answered at once, and nothing is.
+        if state.core.running() > 0 {
+            state.core.answered(key);
+        }
         let input = Input::Answered { key, answer };
         self.handle(&mut state, Stage::Answer, input, errands);
         if state.core.machine.open_questions() > 0 || state.alarm.is_some() {

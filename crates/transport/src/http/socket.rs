@@ -39,8 +39,8 @@ pub(super) struct Activity {
 
 impl Activity {
     pub(super) fn begin(self: &Arc<Self>) -> Open {
-        self.requests.fetch_add(1, Ordering::Relaxed);
-        self.open.fetch_add(1, Ordering::Relaxed);
+        count(&self.requests);
+        count(&self.open);
         Open(Arc::clone(self))
     }
 
@@ -59,12 +59,18 @@ impl Activity {
     fn note_write(&self, outcome: &Poll<io::Result<usize>>) {
         match outcome {
             Poll::Ready(_) => {
-                self.writes.fetch_add(1, Ordering::Relaxed);
+                count(&self.writes);
                 self.blocked.store(false, Ordering::Relaxed);
             }
             Poll::Pending => self.blocked.store(true, Ordering::Relaxed),
         }
     }
+}
+
+/// One more. Nobody else counts, so it need not be done in one step, which costs more.
+fn count(counter: &AtomicU32) {
+    let counted = counter.load(Ordering::Relaxed);
+    counter.store(counted.wrapping_add(1), Ordering::Relaxed);
 }
 
 /// A request that is being answered.
@@ -73,7 +79,8 @@ pub(super) struct Open(Arc<Activity>);
 
 impl Drop for Open {
     fn drop(&mut self) {
-        self.0.open.fetch_sub(1, Ordering::Relaxed);
+        let open = self.0.open.load(Ordering::Relaxed);
+        self.0.open.store(open.wrapping_sub(1), Ordering::Relaxed);
         // What came so far was for this request.
         self.0.reading.store(false, Ordering::Relaxed);
     }
