@@ -35,7 +35,8 @@ use crate::audience::Audience;
 use crate::context::Visitor;
 use crate::core::Site;
 
-use conversation::{Conversation, Kind, Taken};
+use conversation::{Conversation, Kind};
+use waiting::Taken;
 
 /// The conversations behind one endpoint. When it is dropped, they end.
 pub(crate) struct Conversations {

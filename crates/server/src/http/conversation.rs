@@ -11,25 +11,23 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::task::{Context as TaskContext, Poll};
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
-use http::{HeaderMap, Response, StatusCode};
-use switchboard_protocol::http::negotiate::{Accepted, Format};
-use switchboard_protocol::http::server::{Stage, begin_answer};
+use http::{Response, StatusCode};
+use switchboard_protocol::http::server::Stage;
 use switchboard_protocol::jsonrpc::{self, Frame, Malformed, Message};
 use switchboard_protocol::machine::Lane;
 use switchboard_protocol::machine::server::{
     Answer, Caller, Input, Output, Serve, ServeKey, ServerMachine, ServerState,
 };
-use switchboard_protocol::{Era, Method, Payload, Revision};
+use switchboard_protocol::{Method, Payload, Revision};
 use switchboard_transport::http::{
-    Body, EventSender, Post, Principal, ReplayLimits, accepted, event_stream, events, json, json_in,
+    Body, EventSender, Post, Principal, ReplayLimits, StreamSettings, event_stream, events, json,
 };
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use tokio::task::AbortHandle;
 
 use super::Home;
 use super::lane::{First, Lanes, Resumes};
-use super::waiting::Waiting;
+use super::waiting::{Taken, Waiting};
 use crate::context::Visitor;
 use crate::core::Core;
 use crate::link::{Asked, Link, Session, SessionName};
@@ -145,14 +143,10 @@ impl Conversation {
         let mut state = self.lock();
         let lane = state.lanes.open(accepts);
         self.receive(state, lane, post.frame, &visitor);
-        let patience = self.home.settings.stream.keep_alive;
-        Taken {
-            // From here on, being dropped means that the client has gone.
-            waiting: Waiting::new(Arc::clone(self), lane, patience),
-            era,
-            accepts,
-            headers,
-        }
+        let patience = self.stream_settings().keep_alive;
+        // From here on, being dropped means that the client has gone.
+        let waiting = Waiting::new(Arc::clone(self), lane, patience);
+        Taken::new(waiting, era, accepts, headers)
     }
 
     /// Takes in what a client of 2024-11-05 posted; it is answered on the one stream.
@@ -166,7 +160,7 @@ impl Conversation {
 
     /// Opens the stream that belongs to no request, or resumes one.
     pub(super) fn listen(self: &Arc<Self>, last_event_id: Option<&str>) -> Response<Body> {
-        let (sender, body) = events(&self.home.settings.stream);
+        let (sender, body) = events(self.stream_settings());
         let mut state = self.lock();
         match last_event_id {
             None => {
@@ -254,9 +248,13 @@ impl Conversation {
 
     /// A stream for a lane, whose end is noticed.
     pub(super) fn new_stream(self: &Arc<Self>, lane: Lane) -> (EventSender, Body) {
-        let (sender, body) = events(&self.home.settings.stream);
+        let (sender, body) = events(self.stream_settings());
         self.watch(lane, &sender);
         (sender, body)
+    }
+
+    pub(super) fn stream_settings(&self) -> &StreamSettings {
+        &self.home.settings.stream
     }
 
     pub(super) fn replay_limits(&self) -> &ReplayLimits {
@@ -466,42 +464,6 @@ impl Conversation {
     }
 }
 
-/// A POST that was taken in.
-pub(super) struct Taken {
-    waiting: Waiting,
-    era: Era,
-    accepts: Accepted,
-    headers: Arc<HeaderMap>,
-}
-
-impl Taken {
-    /// By which conversation.
-    pub(super) const fn conversation(&self) -> &Arc<Conversation> {
-        self.waiting.conversation()
-    }
-
-    /// Answers it.
-    pub(super) async fn answer(&mut self) -> Response<Body> {
-        match (&mut self.waiting).await {
-            Some(First::Nothing) => accepted(),
-            Some(First::Stream(body)) => event_stream(body),
-            Some(First::Batch(responses)) => json(StatusCode::OK, array(responses)),
-            Some(First::Answer(message, stage)) => {
-                match begin_answer(&message, self.era, stage, self.accepts) {
-                    Some((status, Format::Json)) => {
-                        // A handler may have kept them.
-                        let room = Arc::get_mut(&mut self.headers).map(std::mem::take);
-                        json_in(room.unwrap_or_default(), status, message.to_bytes())
-                    }
-                    Some(_) => one_event(&self.conversation().home, &message),
-                    None => accepted(),
-                }
-            }
-            None => gone(),
-        }
-    }
-}
-
 /// A conversation, as those see it who have news for everyone.
 impl Link for Conversation {
     fn tell(&self, input: Input) {
@@ -594,33 +556,4 @@ impl Link for LaneLink {
         let mut state = conversation.lock();
         state.lanes.release(conversation, self.lane, retry);
     }
-}
-
-/// The answer as a stream of one event, for a client that takes nothing else.
-fn one_event(home: &Home, message: &Message) -> Response<Body> {
-    let (sender, body) = events(&home.settings.stream);
-    // There is room in a new stream.
-    let _ = sender.send_message(message, None);
-    sender.close();
-    event_stream(body)
-}
-
-/// The answers of a batch.
-fn array(responses: Vec<jsonrpc::Response>) -> Bytes {
-    let mut text = vec![b'['];
-    for (place, response) in responses.into_iter().enumerate() {
-        if place > 0 {
-            text.push(b',');
-        }
-        Message::from(response).write(&mut text);
-    }
-    text.push(b']');
-    text.into()
-}
-
-/// The session was ended while its request was under way.
-fn gone() -> Response<Body> {
-    let error = jsonrpc::ErrorObject::internal("the session has ended");
-    let answer = Message::from(jsonrpc::Response::without_id(error));
-    json(StatusCode::NOT_FOUND, answer.to_bytes())
 }

@@ -1,4 +1,6 @@
-//! A POST that waits for what it is answered with.
+//! A POST that waits for what it is answered with, and the response that it gets.
+//!
+//! Specification: basic/transports of each revision, sending messages.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -6,11 +8,68 @@ use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
 use std::time::Duration;
 
+use bytes::Bytes;
+use http::{HeaderMap, Response, StatusCode};
+use switchboard_protocol::Era;
+use switchboard_protocol::http::negotiate::{Accepted, Format};
+use switchboard_protocol::http::server::begin_answer;
+use switchboard_protocol::jsonrpc::{self, Message};
 use switchboard_protocol::machine::Lane;
+use switchboard_transport::http::{Body, accepted, event_stream, events, json, json_in};
 use tokio::time::{Sleep, sleep};
 
 use super::conversation::Conversation;
 use super::lane::First;
+
+/// A POST that was taken in.
+pub(super) struct Taken {
+    waiting: Waiting,
+    era: Era,
+    accepts: Accepted,
+    headers: Arc<HeaderMap>,
+}
+
+impl Taken {
+    pub(super) const fn new(
+        waiting: Waiting,
+        era: Era,
+        accepts: Accepted,
+        headers: Arc<HeaderMap>,
+    ) -> Self {
+        Self {
+            waiting,
+            era,
+            accepts,
+            headers,
+        }
+    }
+
+    /// By which conversation.
+    pub(super) const fn conversation(&self) -> &Arc<Conversation> {
+        self.waiting.conversation()
+    }
+
+    /// Answers it.
+    pub(super) async fn answer(&mut self) -> Response<Body> {
+        match (&mut self.waiting).await {
+            Some(First::Nothing) => accepted(),
+            Some(First::Stream(body)) => event_stream(body),
+            Some(First::Batch(responses)) => json(StatusCode::OK, array(responses)),
+            Some(First::Answer(message, stage)) => {
+                match begin_answer(&message, self.era, stage, self.accepts) {
+                    Some((status, Format::Json)) => {
+                        // A handler may have kept them.
+                        let room = Arc::get_mut(&mut self.headers).map(std::mem::take);
+                        json_in(room.unwrap_or_default(), status, message.to_bytes())
+                    }
+                    Some(_) => one_event(self.conversation(), &message),
+                    None => accepted(),
+                }
+            }
+            None => gone(),
+        }
+    }
+}
 
 /// Waits for what a POST is answered with. If it is dropped before, the client has gone.
 pub(super) struct Waiting {
@@ -72,6 +131,35 @@ impl Drop for Waiting {
             self.conversation.lane_gone(self.lane);
         }
     }
+}
+
+/// The answer as a stream of one event, for a client that takes nothing else.
+fn one_event(conversation: &Conversation, message: &Message) -> Response<Body> {
+    let (sender, body) = events(conversation.stream_settings());
+    // There is room in a new stream.
+    let _ = sender.send_message(message, None);
+    sender.close();
+    event_stream(body)
+}
+
+/// The answers of a batch.
+fn array(responses: Vec<jsonrpc::Response>) -> Bytes {
+    let mut text = vec![b'['];
+    for (place, response) in responses.into_iter().enumerate() {
+        if place > 0 {
+            text.push(b',');
+        }
+        Message::from(response).write(&mut text);
+    }
+    text.push(b']');
+    text.into()
+}
+
+/// The session was ended while its request was under way.
+fn gone() -> Response<Body> {
+    let error = jsonrpc::ErrorObject::internal("the session has ended");
+    let answer = Message::from(jsonrpc::Response::without_id(error));
+    json(StatusCode::NOT_FOUND, answer.to_bytes())
 }
 
 // Without it, no patience at all would look again and again without a rest.
