@@ -22,6 +22,7 @@ use crate::error::{Error, ErrorKind};
 use crate::inbox::Command;
 use crate::slot::{Found, Slot};
 use crate::tool_call::ToolCall;
+use crate::words::plain;
 
 /// The future of a call.
 pub type CallFuture<T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send>>;
@@ -59,6 +60,8 @@ pub(crate) struct Options {
     cancel: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     /// Whether progress is asked for although nobody listens: it keeps the call alive.
     asks_for_progress: bool,
+    /// Whether anything of it went to the server.
+    was_sent: bool,
 }
 
 /// What a call asks for.
@@ -85,6 +88,7 @@ impl<T> Call<T> {
                 progress: None,
                 cancel: None,
                 asks_for_progress: matches!(body, Body::Tool(_)),
+                was_sent: false,
             },
             body,
             read,
@@ -155,8 +159,24 @@ impl<T: DeserializeOwned> Call<T> {
 
 /// Reads a result as its type.
 pub(crate) fn decode<T: DeserializeOwned>(payload: &Payload) -> Result<T, ErrorKind> {
-    serde_json::from_slice(payload.text()).map_err(|error| ErrorKind::Unreadable(Arc::new(error)))
+    serde_json::from_slice(payload.text()).map_err(|error| unreadable(&error, payload.text()))
 }
+
+/// Why a text has not the shape that it should have, and what stands there: a line and a column
+/// say little to somebody who has not seen the text.
+fn unreadable(error: &serde_json::Error, text: &[u8]) -> ErrorKind {
+    let mut lines = text.split(|byte| *byte == b'\n');
+    let line = lines.nth(error.line().saturating_sub(1));
+    let before = line.and_then(|line| line.get(..error.column().min(line.len())));
+    let before = before.unwrap_or_default();
+    let near = before.get(before.len().saturating_sub(NEAR)..);
+    let near = plain(&String::from_utf8_lossy(near.unwrap_or_default()), NEAR);
+    let words = format!("{error}, behind {near:?}");
+    ErrorKind::Unreadable(Arc::new(serde::de::Error::custom(words)))
+}
+
+/// So much of a text is shown.
+const NEAR: usize = 40;
 
 impl<T: Send + 'static> IntoFuture for Call<T> {
     type Output = Result<T, Error>;
@@ -184,7 +204,14 @@ impl<T: Send + 'static> IntoFuture for Call<T> {
                 }
             };
             let result = outcome.and_then(|payload| read(&payload));
-            result.map_err(|kind| Error::new(&options.client.shared().name, operation, kind))
+            result.map_err(|kind| {
+                let error = Error::new(&options.client.shared().name, operation, kind);
+                if options.was_sent {
+                    error
+                } else {
+                    error.unsent()
+                }
+            })
         })
     }
 }
@@ -217,6 +244,7 @@ impl Options {
         request.progress = self.progress.is_some() || self.asks_for_progress;
         self.key = shared.next_key();
         let mut sent = Sent::new(self.client.clone(), request)?;
+        self.was_sent = true;
         poll_fn(|cx| {
             if let Some(cancel) = &mut self.cancel
                 && cancel.as_mut().poll(cx).is_ready()

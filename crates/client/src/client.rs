@@ -134,7 +134,7 @@ impl Client {
         shared
             .ready()
             .await
-            .map_err(|kind| Error::new(&shared.name, "connect", kind))
+            .map_err(|kind| Error::new(&shared.name, "connect", kind).unsent())
     }
 
     /// The state now.
@@ -283,7 +283,7 @@ impl Client {
         let slot = Arc::new(Slot::default());
         let command = Command::SetLogLevel(shared.next_key(), level, Arc::clone(&slot));
         if !shared.inbox.push(command) {
-            return Err(fail(shared.why_over()));
+            return Err(fail(shared.why_over()).unsent());
         }
         std::future::poll_fn(|cx| {
             slot.poll(cx).map(|found| match found {
@@ -307,7 +307,7 @@ impl Client {
         let subscription = Subscription::new(self.clone(), Arc::clone(&channel), key);
         if !shared.inbox.push(Command::Listen(key, filter, channel)) {
             let kind = shared.why_over();
-            return Err(Error::new(&shared.name, "subscriptions/listen", kind));
+            return Err(Error::new(&shared.name, "subscriptions/listen", kind).unsent());
         }
         subscription.stands().await?;
         Ok(subscription)

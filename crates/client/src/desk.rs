@@ -328,13 +328,13 @@ impl Desk {
         let report = match self.cause.take() {
             Some(Cause::Connection(report)) => report,
             cause => {
-                let reason = match (cause, &failure) {
-                    // What the server said itself goes before how it was said.
-                    (Some(Cause::Http(http)), Failure::Refused(_)) if !http.is_unauthorized() => {
-                        Reason::Protocol(failure)
+                let reason = match (cause, failure) {
+                    (Some(Cause::Http(http)), Failure::Unreachable(_) | Failure::PeerClosed(_)) => {
+                        Reason::Http(http)
                     }
-                    (Some(Cause::Http(http)), _) => Reason::Http(http),
-                    _ => Reason::Protocol(failure),
+                    (Some(Cause::Http(http)), _) if http.is_unauthorized() => Reason::Http(http),
+                    // What the server said itself goes before how it was said.
+                    (_, failure) => Reason::Protocol(failure),
                 };
                 Arc::new(self.report(reason, wire))
             }
@@ -394,18 +394,24 @@ impl Drop for Desk {
         for slot in self.slots.values() {
             slot.finish(Err(over()));
         }
-        for held in &self.held {
-            held.slot.finish(Err(over()));
-        }
         for channel in self.channels.values() {
             channel.end(Err(over()));
+        }
+        let unsent = || {
+            Unanswered::from(match &*self.shared.state.borrow() {
+                State::Closed => CallError::Closed,
+                state => CallError::Over(state.to_string()),
+            })
+        };
+        for held in &self.held {
+            held.slot.finish(Err(unsent()));
         }
         for command in self.shared.inbox.close() {
             match command {
                 Command::Call(_, slot) | Command::SetLogLevel(_, _, slot) => {
-                    slot.finish(Err(CallError::NotReady.into()));
+                    slot.finish(Err(unsent()));
                 }
-                Command::Listen(_, _, channel) => channel.end(Err(CallError::NotReady.into())),
+                Command::Listen(_, _, channel) => channel.end(Err(unsent())),
                 Command::Notify(_) | Command::Cancel(..) | Command::Answer(..) | Command::Close => {
                 }
             }

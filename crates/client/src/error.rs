@@ -24,6 +24,8 @@ struct Inner {
     server: Arc<str>,
     operation: String,
     kind: ErrorKind,
+    /// Nothing of it ever went to the server.
+    is_unsent: bool,
 }
 
 impl Error {
@@ -36,7 +38,14 @@ impl Error {
             server: Arc::clone(server),
             operation: operation.into(),
             kind: kind.into(),
+            is_unsent: false,
         }))
+    }
+
+    /// The same, and nothing of it ever went to the server.
+    pub(crate) fn unsent(mut self) -> Self {
+        self.0.is_unsent = true;
+        self
     }
 
     /// The server it is about, by the name it is configured under.
@@ -63,7 +72,7 @@ impl Error {
     ///
     /// If not, it can be asked again without harm.
     pub fn may_have_run(&self) -> bool {
-        self.0.kind.may_have_run()
+        !self.0.is_unsent && self.0.kind.may_have_run()
     }
 
     /// Was it a time limit?
@@ -86,6 +95,7 @@ impl fmt::Display for Error {
             server,
             operation,
             kind,
+            ..
         } = &*self.0;
         write!(
             f,
@@ -204,10 +214,8 @@ impl ErrorKind {
             | Self::BadArguments(_)
             | Self::Unsendable(_)
             | Self::NotAnswered(_) => Class::Caller,
-            Self::Connection(report) if report.needs_login() => Class::Unauthorized,
-            Self::Connection(_) | Self::Lost(_) | Self::SessionLost | Self::NotSent(_) => {
-                Class::Connection
-            }
+            Self::Connection(report) => report.class(),
+            Self::Lost(_) | Self::SessionLost | Self::NotSent(_) => Class::Connection,
             Self::Http(failure) => failure.class(),
             Self::Refused(error) if error.code == ErrorCode::BUSY => Class::Unavailable,
             Self::Refused(_) | Self::ToolFailed(_) | Self::TaskCancelled => Class::Refused,
@@ -336,6 +344,7 @@ impl From<Unanswered> for ErrorKind {
             (CallError::Refused(error), _) => Self::Refused(error),
             (CallError::Closed, _) => Self::Closed,
             (CallError::SessionLost, _) => Self::SessionLost,
+            (CallError::Over(reason), _) => Self::NotSent(reason),
             (_, Some(Cause::Connection(report))) => Self::Connection(report),
             (_, Some(Cause::Http(failure))) => Self::Http(failure),
             (error, None) => Self::from(error),

@@ -4,7 +4,7 @@ use std::fmt;
 
 use switchboard_protocol::machine::client::Failure;
 
-use crate::error::HttpFailure;
+use crate::error::{Class, HttpFailure};
 use crate::words::plain;
 
 /// Everything that helps to find out why a connection is over.
@@ -46,11 +46,27 @@ impl Report {
     pub fn needs_login(&self) -> bool {
         matches!(&self.reason, Reason::Http(failure) if failure.is_unauthorized())
     }
+
+    /// Who must act.
+    pub(crate) fn class(&self) -> Class {
+        match &self.reason {
+            Reason::Http(failure) => failure.class(),
+            Reason::Protocol(Failure::TimedOut(_)) => Class::Timeout,
+            Reason::Protocol(Failure::Refused(_)) => Class::Refused,
+            Reason::Protocol(Failure::NoCommonRevision { .. } | Failure::Violation(_)) => {
+                Class::Peer
+            }
+            Reason::Start(_) | Reason::Protocol(_) | Reason::Abandoned => Class::Connection,
+        }
+    }
 }
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: ", plain(&self.target, 120))?;
+        // What happened over HTTP names its URL itself.
+        if !matches!(self.reason, Reason::Http(_)) {
+            write!(f, "{}: ", plain(&self.target, 120))?;
+        }
         match (&self.reason, &self.exit) {
             // The end of the output says less than how the process ended.
             (Reason::Protocol(Failure::PeerClosed(_)), Some(exit)) => {

@@ -102,13 +102,22 @@ impl States {
 
     /// Waits for another state than the last one seen. `None` when there will be none.
     pub async fn next(&mut self) -> Option<State> {
+        // Whoever holds a client keeps the sender: that there will be none, a state says itself.
+        if !self.0.has_changed().ok()? && self.0.borrow().is_over() {
+            return None;
+        }
         self.0.changed().await.ok()?;
         Some(self.0.borrow_and_update().clone())
     }
 
     /// Waits until a state fulfils the condition. `None` when none ever will.
-    pub async fn until(&mut self, condition: impl FnMut(&State) -> bool) -> Option<State> {
-        let state = self.0.wait_for(condition).await.ok()?;
-        Some(state.clone())
+    pub async fn until(&mut self, mut condition: impl FnMut(&State) -> bool) -> Option<State> {
+        let mut is_fulfilled = false;
+        let settled = |state: &State| {
+            is_fulfilled = condition(state);
+            is_fulfilled || state.is_over()
+        };
+        let state = self.0.wait_for(settled).await.ok()?.clone();
+        is_fulfilled.then_some(state)
     }
 }

@@ -25,7 +25,7 @@ use std::task::{Context, Poll};
 use std::time::Instant;
 
 use switchboard_protocol::http::client::ending_headers;
-use switchboard_protocol::machine::client::Input;
+use switchboard_protocol::machine::client::{Failure, Input};
 use switchboard_transport::http::client::HttpClient;
 use tokio::sync::mpsc;
 use tokio::time::{Sleep, sleep_until, timeout};
@@ -63,9 +63,12 @@ pub(super) async fn run(target: HttpTarget, mut desk: Desk) {
         wire,
         events,
         timer: None,
+        endpoint_until: None,
         commands: Vec::new(),
     };
     if target.is_old {
+        let limit = connection.desk.shared().timeouts.connect;
+        connection.endpoint_until = now().checked_add(limit);
         connection.wire.open_old_stream();
     } else {
         connection.handle(Input::Opened);
@@ -79,6 +82,8 @@ struct Connection {
     wire: HttpWire,
     events: mpsc::Receiver<Event>,
     timer: Option<Pin<Box<Sleep>>>,
+    /// When the old transport must have said where to post; the machine begins only then.
+    endpoint_until: Option<Instant>,
     /// Kept for its memory.
     commands: Vec<Command>,
 }
@@ -153,6 +158,7 @@ impl Connection {
             }
             Event::Lost { lane, end, failure } => {
                 self.wire.forget(lane);
+                self.wire.note_refusal(&failure);
                 let input = Input::LaneClosed { lane, end };
                 let cause = Some(Cause::Http(failure));
                 self.desk.handle_with(now(), input, cause, &mut self.wire);
@@ -166,9 +172,11 @@ impl Connection {
             Event::SessionLost { .. } => {}
             Event::Endpoint(uri) => {
                 self.wire.post_to(uri);
+                self.endpoint_until = None;
                 self.handle(Input::Opened);
             }
             Event::Gone(failure) => {
+                let failure = self.wire.why_gone(failure);
                 let reason = failure.to_string();
                 let input = Input::PeerClosed { reason };
                 let cause = Some(Cause::Http(failure));
@@ -192,7 +200,8 @@ impl Connection {
     }
 
     fn poll_time(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        let Some(next) = self.desk.deadline() else {
+        let times = [self.endpoint_until, self.desk.deadline()];
+        let Some(next) = times.into_iter().flatten().min() else {
             return Poll::Pending;
         };
         let wanted = tokio::time::Instant::from_std(next);
@@ -208,7 +217,14 @@ impl Connection {
         if timer.as_mut().poll(cx).is_pending() {
             return Poll::Pending;
         }
-        self.desk.tick(next, &mut self.wire);
+        if self.endpoint_until.is_some_and(|until| until <= next) {
+            let limit = self.desk.shared().timeouts.connect;
+            let reason = Reason::Protocol(Failure::TimedOut(limit));
+            let report = Report::new(self.desk.target(), Phase::Handshake, reason);
+            self.desk.give_up(report);
+        } else {
+            self.desk.tick(next, &mut self.wire);
+        }
         Poll::Ready(())
     }
 

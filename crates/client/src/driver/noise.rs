@@ -4,6 +4,7 @@
 //! one is kept, because it often says what is wrong.
 
 use bytes::Bytes;
+use serde::de::IgnoredAny;
 use switchboard_protocol::framing::Line;
 use switchboard_protocol::jsonrpc::{Frame, Limits, Malformed, Message, Problem};
 
@@ -46,20 +47,32 @@ impl Noise {
     }
 }
 
-/// An answer that stands behind other text on its line, as when a program prints without a
+/// An answer that stands between other text on its line, as when a program prints without a
 /// line feed.
 fn glued(text: &Bytes, limits: &Limits) -> Option<Frame> {
-    let start = text
-        .windows(ANSWER.len())
-        .skip(1)
-        .position(|window| window == ANSWER)?
-        + 1;
-    let frame = Frame::read(&text.slice(start..), limits).ok()?;
-    matches!(frame, Frame::Single(Message::Response(_))).then_some(frame)
+    let starts = text.windows(OBJECT.len()).enumerate();
+    let starts = starts.filter(|(_, window)| *window == OBJECT);
+    for (start, _) in starts.take(MOST_TRIES) {
+        let rest = text.slice(start..);
+        let mut values = serde_json::Deserializer::from_slice(&rest).into_iter::<IgnoredAny>();
+        let Some(Ok(_)) = values.next() else {
+            continue;
+        };
+        let end = values.byte_offset();
+        if let Ok(frame @ Frame::Single(Message::Response(_))) =
+            Frame::read(&rest.slice(..end), limits)
+        {
+            return Some(frame);
+        }
+    }
+    None
 }
 
-/// How every answer that we know of begins.
-const ANSWER: &[u8] = b"{\"jsonrpc\"";
+/// How an object with members begins.
+const OBJECT: &[u8] = b"{\"";
+
+/// A log line may have objects of its own before the answer, but not many.
+const MOST_TRIES: usize = 4;
 
 /// So much of a line is kept.
 const LONGEST: usize = 200;
@@ -88,6 +101,23 @@ mod tests {
         let (noise, frame) = read(r#"ready{"jsonrpc":"2.0","id":1,"result":{}}"#);
         assert!(matches!(frame, Ok(Frame::Single(Message::Response(_)))));
         assert_eq!(noise.count, 1);
+    }
+
+    #[test]
+    fn an_answer_before_and_between_other_text_is_found() {
+        for text in [
+            r#"{"id":1,"jsonrpc":"2.0","result":{}} done in 3 ms"#,
+            r#"[info] {"level":3} {"id":1,"jsonrpc":"2.0","result":{}}!"#,
+        ] {
+            let (_, frame) = read(text);
+            assert!(matches!(frame, Ok(Frame::Single(Message::Response(_)))));
+        }
+    }
+
+    #[test]
+    fn only_answers_are_looked_for_in_noise() {
+        let text = r#"sent {"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+        assert!(read(text).1.is_err());
     }
 
     #[test]

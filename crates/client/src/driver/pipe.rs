@@ -87,6 +87,8 @@ struct Connection<R, W> {
     timer: Option<Pin<Box<Sleep>>>,
     /// Nothing more can be read; the process may still say how it ended until then.
     ended: Option<(Instant, String)>,
+    /// Whether the output has ended. The input may end before: answers may still come then.
+    is_read: bool,
     has_begun: bool,
     /// Kept for its memory.
     commands: Vec<Command>,
@@ -120,6 +122,7 @@ where
             process,
             timer: None,
             ended: None,
+            is_read: false,
             has_begun: false,
             commands: Vec::new(),
         }
@@ -130,9 +133,10 @@ where
             self.has_begun = true;
             self.handle(now(), Input::Opened);
         }
+        let (mut reads, mut lines) = (0, 0);
         loop {
             self.take_commands(cx);
-            self.take_lines();
+            lines += self.take_lines();
             self.keep_time();
             if self.seen.restarts {
                 return Poll::Ready(Ended::Restart);
@@ -156,15 +160,26 @@ where
                 self.desk.release(now(), &mut wire);
                 continue;
             }
-            if self.ended.is_none() {
+            if !self.is_read {
                 match self.lines.poll_read(cx) {
-                    Poll::Ready(Ok(true)) => continue,
+                    Poll::Ready(Ok(true)) => {
+                        reads += 1;
+                        let has_turn = reads < READS && lines < LINES;
+                        if has_turn || self.poll_time(cx).is_ready() {
+                            continue;
+                        }
+                        // A flood: others on this thread have their turn before more is read.
+                        cx.waker().wake_by_ref();
+                        return Poll::Pending;
+                    }
                     Poll::Ready(Ok(false)) => {
+                        self.is_read = true;
                         self.take_last_line();
                         self.lose("its output ended".to_owned());
                         continue;
                     }
                     Poll::Ready(Err(error)) => {
+                        self.is_read = true;
                         self.lose(format!("its output cannot be read: {error}"));
                         continue;
                     }
@@ -200,26 +215,32 @@ where
         self.commands = commands;
     }
 
-    /// Takes the lines that are there.
-    fn take_lines(&mut self) {
+    /// Takes the lines that are there, and says how many there were.
+    fn take_lines(&mut self) -> usize {
         let mut time = None;
+        let mut count = 0;
         while let Some(line) = self.lines.next_line() {
+            count += 1;
             let time = *time.get_or_insert_with(now);
             let frame = self.seen.noise.read(&line, &self.limits);
             let lane = Lane::SHARED;
             self.handle(time, Input::Received { lane, frame });
             if self.desk.is_over() || self.seen.restarts {
-                return;
+                break;
             }
         }
+        count
     }
 
-    /// A last line needs no line feed.
+    /// A last line needs no line feed. One that breaks off is no message: how the server ended
+    /// says more than where the text did.
     fn take_last_line(&mut self) {
         while let Some(line) = self.lines.finish_line() {
             let frame = self.seen.noise.read(&line, &self.limits);
-            let lane = Lane::SHARED;
-            self.handle(now(), Input::Received { lane, frame });
+            if frame.is_ok() {
+                let lane = Lane::SHARED;
+                self.handle(now(), Input::Received { lane, frame });
+            }
         }
     }
 
@@ -366,6 +387,11 @@ fn now() -> Instant {
 
 /// How long a process whose pipes are closed may take to say how it ended.
 const LAST_WORDS: Duration = Duration::from_millis(500);
+
+/// After so many reads in a row, or so many lines, others have their turn. The runtime would let
+/// it be 128 reads, which is long when each brings hundreds of lines.
+const READS: usize = 32;
+const LINES: usize = 512;
 
 /// Longer than anybody waits.
 const FOREVER: Duration = Duration::from_secs(60 * 60 * 24 * 365);

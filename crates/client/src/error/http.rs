@@ -129,7 +129,7 @@ impl HttpFailure {
     }
 
     /// Who must act.
-    pub(super) fn class(&self) -> Class {
+    pub(crate) fn class(&self) -> Class {
         match &*self.problem {
             HttpProblem::Answer(answer) => match answer {
                 AnswerError::Unauthorised { .. } => Class::Unauthorized,
@@ -152,6 +152,10 @@ impl HttpFailure {
                 | SendError::Redirect { .. },
             ) => Class::Peer,
             HttpProblem::Send(SendError::Url { .. }) | HttpProblem::Unsendable(_) => Class::Caller,
+            // What is not of the network is of the peer: chunks that are none.
+            HttpProblem::Body(BodyError::Broken {
+                source: Some(source),
+            }) if !source.is::<std::io::Error>() => Class::Peer,
             HttpProblem::Send(_)
             | HttpProblem::StreamLost { .. }
             | HttpProblem::StreamEnded
@@ -204,11 +208,8 @@ impl fmt::Display for HttpFailure {
                 write!(f, "{}: {answer}", self.url)?;
                 match answer {
                     AnswerError::Unauthorised { .. } => f.write_str("; log in or check its token"),
-                    AnswerError::Refused { status, .. } if status.as_u16() == 404 => {
+                    AnswerError::Refused { status, .. } if matches!(status.as_u16(), 404 | 405) => {
                         f.write_str("; check the path of the URL")
-                    }
-                    AnswerError::Refused { status, .. } if status.as_u16() == 405 => {
-                        f.write_str("; nothing is served there by POST, check the path of the URL")
                     }
                     AnswerError::ContentType { .. } => {
                         f.write_str("; this is no endpoint of the protocol")

@@ -164,6 +164,8 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
         let shared = Arc::clone(shared);
         threads.push(thread::spawn(move || {
             while Exchange::read(&shared, &stream, number).is_some_and(Exchange::run) {}
+            // Closed before it is said to be.
+            drop(stream);
             shared.forget(number);
         }));
     }

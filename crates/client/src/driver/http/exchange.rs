@@ -6,6 +6,7 @@
 //! Specification: basic/transports (sending messages, resumability); 2026-07-28
 //! basic/transports/streamable-http.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,7 +19,9 @@ use switchboard_protocol::http::client::{
     Answer, AnswerError, Sent, read_answer, read_stream, stream_headers,
 };
 use switchboard_protocol::http::session::SessionId;
-use switchboard_protocol::jsonrpc::{ErrorObject, Frame, Limits, Malformed, Message, Response};
+use switchboard_protocol::jsonrpc::{
+    ErrorObject, Frame, Limits, Malformed, Message, Response, Shape,
+};
 use switchboard_protocol::machine::Lane;
 use switchboard_protocol::machine::client::LaneEnd;
 use switchboard_transport::http::client::{BodyError, HttpClient, Incoming, Received};
@@ -102,7 +105,24 @@ pub(super) async fn run(post: Post) {
     let (lane, epoch, events) = (post.lane, post.epoch, post.events.clone());
     let (wants_answer, releases) = (post.wants_answer, post.releases);
     let url = Arc::clone(&post.place.url);
-    let outcome = post.exchange().await;
+    let is_told = lane == Lane::SHARED;
+    let mut exchange = pin!(post.exchange());
+    let mut outcome = None;
+    if releases {
+        outcome = timeout(OVERTAKEN, &mut exchange).await.ok();
+        if outcome.is_none() {
+            // The owner is gone if it does not take it.
+            let _ = events.send(Event::Posted { epoch }).await;
+        }
+    }
+    let outcome = match outcome {
+        Some(outcome) => outcome,
+        None if is_told => match timeout(LONGEST_TELLING, exchange).await {
+            Ok(outcome) => outcome,
+            Err(_) => return,
+        },
+        None => exchange.await,
+    };
     let event = match outcome {
         Ok(Done::Answered) => Event::Over(lane),
         Ok(Done::Taken) if releases => Event::Posted { epoch },
@@ -273,7 +293,9 @@ impl Post {
                 sleep(delay(retry, attempts)).await;
                 match self.resume(revision, id).await {
                     Ok(body) => break body,
-                    Err(lost) if is_final(&lost.problem) => return Err(lost),
+                    Err(lost) if is_final(&lost.problem) => {
+                        return Err(self.not_resumed(attempts, lost.problem).await);
+                    }
                     Err(_) => {}
                 }
             };
@@ -290,10 +312,16 @@ impl Post {
             let event = match body.next_event().await {
                 Ok(Some(event)) => event,
                 Ok(None) => return Err(HttpProblem::NoAnswerInStream.into()),
-                // Whose answer it is stands at its beginning, as a rule.
+                // What it is stands at its beginning, as a rule. On the stream of a request that
+                // is its answer, if it is not said to be something else.
                 Err(BodyError::Event(EventStreamError::TooLarge { limit, prefix })) => {
-                    self.receive(Err(Malformed::too_large(&prefix, limit)), false)
-                        .await;
+                    let malformed = Malformed::too_large(&prefix, limit);
+                    let is_other = matches!(malformed.shape, Shape::Request | Shape::Notification);
+                    if malformed.id.is_none() && !is_other {
+                        let seen = limit.saturating_add(1) as u64;
+                        return Err(BodyError::TooLarge { limit, seen }.into());
+                    }
+                    self.receive(Err(malformed), false).await;
                     continue;
                 }
                 Err(BodyError::Event(_)) => continue,
@@ -316,6 +344,20 @@ impl Post {
                 return Ok(());
             }
         }
+    }
+
+    /// The stream cannot be resumed. The server has taken the request long ago: it may have run,
+    /// whatever is answered now.
+    async fn not_resumed(&self, attempts: u32, problem: HttpProblem) -> Lost {
+        if matches!(problem, HttpProblem::Answer(AnswerError::SessionLost)) {
+            let epoch = self.epoch;
+            self.tell(Event::SessionLost { epoch }).await;
+        }
+        let reason = match problem {
+            HttpProblem::StreamLost { reason, .. } => reason,
+            other => other.to_string(),
+        };
+        HttpProblem::StreamLost { attempts, reason }.into()
     }
 
     async fn resume(&self, revision: Revision, id: &str) -> Result<Incoming, Lost> {
@@ -388,6 +430,12 @@ const LONGEST_DELAY: Duration = Duration::from_secs(30);
 
 /// How often a stream is opened again that brings nothing.
 const MOST_ATTEMPTS: u32 = 5;
+
+/// How long others wait for a server that does not say whether it took what they wait for.
+const OVERTAKEN: Duration = Duration::from_secs(2);
+
+/// How long a server may take to take what needs no answer.
+const LONGEST_TELLING: Duration = Duration::from_secs(30);
 
 /// How long a body that nobody needs may keep its connection busy.
 const LINGER: Duration = Duration::from_secs(1);

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use switchboard_protocol::http::client::{read_stream, stream_headers};
+use switchboard_protocol::http::client::{AnswerError, read_stream, stream_headers};
 use switchboard_protocol::http::old_sse::read_endpoint;
 use switchboard_protocol::jsonrpc::Frame;
 use switchboard_protocol::machine::Lane;
@@ -37,7 +37,9 @@ async fn listen(place: &Place, events: &mpsc::Sender<Event>) -> HttpProblem {
     match read_stream(false, received.status, &received.headers) {
         Ok(true) => {}
         Ok(false) => {
-            return HttpProblem::Endpoint("the server has no stream, status 405".to_owned());
+            let status = received.status;
+            let has_json = false;
+            return AnswerError::Refused { status, has_json }.into();
         }
         Err(error) => return error.into(),
     }

@@ -44,10 +44,15 @@ impl Listener {
         let mut last_id: Option<String> = None;
         let mut retry = None;
         let mut attempts = 0;
+        let mut was_open = false;
         while attempts < MOST_ATTEMPTS {
             let mut heard = false;
-            match self.listen(&mut last_id, &mut retry, &mut heard).await {
+            let end = self.listen(&mut last_id, &mut retry, &mut heard, &mut was_open);
+            match end.await {
                 End::Refused => return,
+                // There never was one: some servers have no such stream and say so by 404. If it
+                // is the session after all, the next call will hear of it.
+                End::SessionLost if !was_open => return,
                 End::SessionLost => {
                     let epoch = self.epoch;
                     // The owner is gone if it does not take it.
@@ -66,6 +71,7 @@ impl Listener {
         last_id: &mut Option<String>,
         retry: &mut Option<Duration>,
         heard: &mut bool,
+        was_open: &mut bool,
     ) -> End {
         let headers = stream_headers(
             Some(self.revision),
@@ -88,6 +94,7 @@ impl Listener {
             Err(AnswerError::Unavailable { .. }) => return End::Broken,
             Err(_) => return End::Refused,
         };
+        *was_open = true;
         let end = self.read(&mut body, retry, heard).await;
         if let Some(id) = body.last_event_id() {
             *last_id = Some(id.to_owned());

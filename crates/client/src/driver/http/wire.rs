@@ -15,7 +15,7 @@ use switchboard_protocol::machine::Lane;
 use switchboard_protocol::machine::client::Agreed;
 use switchboard_protocol::{Era, Method, Payload, RawJson, Revision};
 use tokio::sync::mpsc;
-use tokio::task::AbortHandle;
+use tokio::task::{AbortHandle, JoinSet};
 
 use crate::desk::Wire;
 use crate::error::{HttpFailure, HttpProblem};
@@ -37,11 +37,15 @@ pub(super) struct HttpWire {
     epoch: u64,
     /// Exchanges under way, to be ended when nobody wants them.
     lanes: HashMap<Lane, AbortHandle>,
+    /// What is told and not answered, under way.
+    told: JoinSet<()>,
     /// The stream that belongs to no request.
     stream: Option<AbortHandle>,
     /// Where the old transport wants its messages.
     endpoint: Option<Uri>,
     is_old: bool,
+    /// How the newer transport was refused, before the older one was tried.
+    refusal: Option<HttpFailure>,
     /// `notifications/initialized`, until it is known which revision was agreed on.
     initialized: Option<Message>,
     /// That message is not taken yet, and nothing may overtake it.
@@ -60,9 +64,11 @@ impl HttpWire {
             session: None,
             epoch: 0,
             lanes: HashMap::new(),
+            told: JoinSet::new(),
             stream: None,
             endpoint: None,
             is_old: false,
+            refusal: None,
             initialized: None,
             is_holding: false,
             held: VecDeque::new(),
@@ -102,6 +108,23 @@ impl HttpWire {
         self.endpoint = Some(endpoint);
     }
 
+    /// A request has no answer: during the opening that may be why the old transport is tried.
+    pub(super) fn note_refusal(&mut self, failure: &HttpFailure) {
+        if self.agreed.is_none() && !self.is_old {
+            self.refusal = Some(failure.clone());
+        }
+    }
+
+    /// Why there is no stream of the old transport. A server that has none at all was not one of
+    /// the old transport: how it refused the newer one says more.
+    pub(super) fn why_gone(&mut self, failure: HttpFailure) -> HttpFailure {
+        let has_none = matches!(failure.problem(), HttpProblem::Answer(_));
+        match self.refusal.take() {
+            Some(refusal) if has_none && self.endpoint.is_none() => refusal,
+            _ => failure,
+        }
+    }
+
     /// What could not be sent at all.
     pub(super) fn next_failure(&mut self) -> Option<(Lane, HttpFailure)> {
         self.failures.pop_front()
@@ -124,6 +147,7 @@ impl HttpWire {
         for (_, task) in self.lanes.drain() {
             task.abort();
         }
+        self.told.abort_all();
         if let Some(stream) = self.stream.take() {
             stream.abort();
         }
@@ -184,9 +208,12 @@ impl HttpWire {
             releases: self.is_holding && !is_request,
             epoch: self.epoch,
         };
-        let task = tokio::spawn(exchange::run(post));
         if is_request {
+            let task = tokio::spawn(exchange::run(post));
             self.lanes.insert(lane, task.abort_handle());
+        } else {
+            while self.told.try_join_next().is_some() {}
+            self.told.spawn(exchange::run(post));
         }
         Ok(())
     }

@@ -76,6 +76,14 @@ pub(super) const KINDS: &[Kind] = &[
         }),
     ),
     Kind::new(
+        "notification-silence",
+        "never answers the post of a notification",
+        Defect::Method("POST", |exchange| match exchange.message.get("id") {
+            Some(_) => exchange.serve(),
+            None => exchange.hold(),
+        }),
+    ),
+    Kind::new(
         "delete-silence",
         "never answers DELETE",
         Defect::Method("DELETE", |exchange| exchange.hold()),

@@ -1,0 +1,145 @@
+//! Calls that nobody wants any more.
+//!
+//! Fault matrix: 35, 38, 39.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use switchboard_client::{Class, Client, ErrorKind, Limits};
+use switchboard_testkit::faulty::Eras;
+use tokio::task::block_in_place;
+use tokio::time::timeout;
+
+use crate::case::{alive, check_error};
+use crate::server::{MOMENT, On, Server};
+use crate::stdio::received;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_dropped_call_is_cancelled_once_and_frees_its_place() {
+    for eras in [Eras::Legacy, Eras::Modern] {
+        let server = Server::stdio("never-answers", eras);
+        let mut limits = Limits::default();
+        limits.calls = 1;
+        let client = Client::connect(server.spec().limits(limits)).await.unwrap();
+        timeout(LITTLE, client.call("defect"))
+            .await
+            .expect_err("never answered");
+        alive(&client).await.unwrap();
+        let messages = received(&client).await;
+        let call = find(&messages, "tools/call");
+        assert_eq!(cancelled(&messages), [call[0]["id"].clone()], "{eras:?}");
+        client.close().await;
+        server.check_gone().unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_that_takes_too_long_is_cancelled_once() {
+    for eras in [Eras::Legacy, Eras::Modern] {
+        let server = Server::stdio("never-answers", eras);
+        let client = server.connect().await.unwrap();
+        let error = client.call("defect").idle_timeout(LITTLE).await;
+        assert!(error.expect_err("never answered").is_timeout());
+        assert_eq!(cancelled(&received(&client).await).len(), 1, "{eras:?}");
+        client.close().await;
+        server.check_gone().unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_is_cancelled_by_its_token() {
+    for on in [On::Stdio, On::Http] {
+        let kind = match on {
+            On::Stdio => "never-answers",
+            On::Http => "silence",
+        };
+        let role = switchboard_testkit::faulty::Role::new(kind);
+        let server = Server::start(on, role);
+        let client = server.connect().await.unwrap();
+        let call = client.call("defect").cancel_on(tokio::time::sleep(LITTLE));
+        let error = call.await.expect_err("it is cancelled");
+        assert!(matches!(error.kind(), ErrorKind::Cancelled), "{error:?}");
+        check_error(&error, Class::Ended, &["cancelled"], true).unwrap();
+        alive(&client).await.unwrap();
+        client.close().await;
+        server.check_gone().unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_that_was_answered_or_never_made_is_not_cancelled() {
+    let server = Server::stdio("honest", Eras::Modern);
+    let client = server.connect().await.unwrap();
+    drop(client.call("defect"));
+    drop(client.call("defect").into_future());
+    alive(&client).await.unwrap();
+    let messages = received(&client).await;
+    assert!(cancelled(&messages).is_empty());
+    assert_eq!(find(&messages, "tools/call").len(), 1);
+    client.close().await;
+    server.check_gone().unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn over_http_the_stateless_era_closes_the_stream_and_says_nothing() {
+    for kind in ["silence", "events-keep-alive", "stalled-body"] {
+        let server = Server::http(kind, Eras::Modern);
+        let client = server.connect().await.unwrap();
+        let Server::Http(http) = &server else {
+            unreachable!()
+        };
+        // On a connection of its own, as the first one is at rest.
+        alive(&client).await.unwrap();
+        let before = http.seen().open;
+        timeout(LITTLE, client.call("defect"))
+            .await
+            .expect_err("never answered");
+        let is_closed = block_in_place(|| http.wait_until(MOMENT, |seen| seen.open < before));
+        assert!(is_closed, "{kind}: {} are open", http.seen().open);
+        alive(&client).await.unwrap();
+        assert_eq!(http.seen().count("notifications/cancelled"), 0, "{kind}");
+        client.close().await;
+        server.check_gone().unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn over_http_the_handshake_era_says_it_once_and_closes_the_stream() {
+    for kind in ["silence", "events-keep-alive"] {
+        let server = Server::http(kind, Eras::Legacy);
+        let client = server.connect().await.unwrap();
+        timeout(LITTLE, client.call("defect"))
+            .await
+            .expect_err("never answered");
+        let Server::Http(http) = &server else {
+            unreachable!()
+        };
+        let cancelled = "notifications/cancelled";
+        let is_told = block_in_place(|| http.wait_until(MOMENT, |seen| seen.count(cancelled) > 0));
+        assert!(is_told, "{kind}");
+        alive(&client).await.unwrap();
+        let seen = http.seen();
+        assert_eq!(seen.count(cancelled), 1, "{kind}");
+        client.close().await;
+        server.check_gone().unwrap();
+    }
+}
+
+fn find<'a>(messages: &'a [Value], method: &str) -> Vec<&'a Value> {
+    let found = messages
+        .iter()
+        .filter(|message| message["method"] == method);
+    found.collect()
+}
+
+/// The requests that were cancelled.
+fn cancelled(messages: &[Value]) -> Vec<Value> {
+    let found = find(messages, "notifications/cancelled");
+    let ids = found
+        .iter()
+        .map(|message| message["params"]["requestId"].clone());
+    ids.collect()
+}
+
+/// Long enough for a request to be on its way.
+const LITTLE: Duration = Duration::from_millis(300);

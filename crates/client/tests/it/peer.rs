@@ -1,0 +1,114 @@
+//! A server in memory whose every message is written by the test.
+
+use std::thread::JoinHandle;
+
+use serde_json::{Value, json};
+use switchboard_client::memory::{End, pair};
+use switchboard_client::{Client, Host, Spec};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines, ReadHalf, WriteHalf, split};
+use tokio::runtime::Builder;
+
+/// The server's end.
+pub(crate) struct Peer {
+    read: Lines<BufReader<ReadHalf<End>>>,
+    write: WriteHalf<End>,
+}
+
+impl Peer {
+    /// A client that is open, and its server: stateless, or by handshake.
+    pub(crate) async fn open(is_stateless: bool, host: impl Host) -> (Client, Self) {
+        Self::open_on(pair(), is_stateless, host).await
+    }
+
+    /// The same on this pipe.
+    pub(crate) async fn open_on(
+        (ours, theirs): (End, End),
+        is_stateless: bool,
+        host: impl Host,
+    ) -> (Client, Self) {
+        let (read, write) = split(theirs);
+        let mut peer = Self {
+            read: BufReader::new(read).lines(),
+            write,
+        };
+        let spec = Spec::in_memory().name("faulty");
+        let connecting = Client::connect_in_memory_as(ours, spec, host);
+        let opening = async {
+            let probe = peer.next().await;
+            assert_eq!(probe["method"], "server/discover");
+            if is_stateless {
+                peer.answer(
+                    &probe,
+                    json!({"supportedVersions": ["2026-07-28"],
+                    "capabilities": capabilities(), "ttlMs": 0, "cacheScope": "private"}),
+                )
+                .await;
+                return;
+            }
+            peer.send(json!({"jsonrpc": "2.0", "id": probe["id"],
+                "error": {"code": -32601, "message": "Method not found"}}))
+                .await;
+            let greeting = peer.next().await;
+            peer.answer(
+                &greeting,
+                json!({"protocolVersion": "2025-11-25",
+                "capabilities": capabilities(), "serverInfo": {"name": "x", "version": "1"}}),
+            )
+            .await;
+            assert_eq!(peer.next().await["method"], "notifications/initialized");
+        };
+        let (client, ()) = tokio::join!(connecting, opening);
+        (client.expect("it opens as it should"), peer)
+    }
+
+    /// The next message.
+    pub(crate) async fn next(&mut self) -> Value {
+        let line = self.read.next_line().await.expect("it can be read");
+        serde_json::from_str(&line.expect("a message comes")).expect("a message is JSON")
+    }
+
+    pub(crate) async fn send(&mut self, message: Value) {
+        self.raw(&format!("{message}\n")).await;
+    }
+
+    pub(crate) async fn raw(&mut self, text: &str) {
+        let written = self.write.write_all(text.as_bytes()).await;
+        written.expect("somebody reads");
+    }
+
+    pub(crate) async fn answer(&mut self, request: &Value, mut result: Value) {
+        if request["params"]["_meta"]
+            .get("io.modelcontextprotocol/protocolVersion")
+            .is_some()
+            && result.get("resultType").is_none()
+        {
+            result["resultType"] = "complete".into();
+        }
+        self.send(json!({"jsonrpc": "2.0", "id": request["id"], "result": result}))
+            .await;
+    }
+
+    /// Writes this again and again until nobody reads it, in a thread of its own.
+    pub(crate) fn flood(mut self, message: &Value) -> JoinHandle<()> {
+        let lines = format!("{message}\n").repeat(500);
+        std::thread::spawn(move || {
+            let runtime = Builder::new_current_thread().build().expect("a runtime");
+            runtime
+                .block_on(async { while self.write.write_all(lines.as_bytes()).await.is_ok() {} });
+        })
+    }
+
+    pub(crate) async fn tell(&mut self, method: &str, params: Value) {
+        self.send(json!({"jsonrpc": "2.0", "method": method, "params": params}))
+            .await;
+    }
+}
+
+/// A result of a tool that is one text.
+pub(crate) fn text(text: &str) -> Value {
+    json!({"content": [{"type": "text", "text": text}]})
+}
+
+fn capabilities() -> Value {
+    json!({"tools": {"listChanged": true}, "logging": {}})
+}
