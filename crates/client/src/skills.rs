@@ -5,6 +5,19 @@
 //! the frontmatter of `SKILL.md` is the one that was listed, member by member. Nothing is read
 //! that was not asked for.
 //!
+//! ```no_run
+//! # async fn example() -> Result<(), switchboard_client::Error> {
+//! let client = switchboard_client::Client::connect("https://mcp.example.com/mcp").await?;
+//! for skill in client.skills().await? {
+//!     println!("{}: {}", skill.name(), skill.description());
+//!     if skill.name() == "refunds" {
+//!         println!("{}", client.read_skill(&skill).await?);
+//!     }
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! What a host does with a skill is left to it.
 //!
 //! Specification: SEP-2640, extension `io.modelcontextprotocol/skills`.
