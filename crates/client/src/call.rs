@@ -12,14 +12,15 @@ use std::time::Duration;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use switchboard_protocol::Payload;
 use switchboard_protocol::jsonrpc::MethodName;
 use switchboard_protocol::machine::client::{CallKey, CallRequest, Timeouts as CallTimeouts};
 use switchboard_protocol::types::{CallToolResult, ProgressNotificationParams};
+use switchboard_protocol::{Era, Payload};
 
 use crate::client::Client;
 use crate::error::{Error, ErrorKind};
 use crate::inbox::Command;
+use crate::shared::Shared;
 use crate::slot::{Found, Slot};
 use crate::tool_call::ToolCall;
 use crate::words::plain;
@@ -182,37 +183,41 @@ impl<T: Send + 'static> IntoFuture for Call<T> {
     type Output = Result<T, Error>;
     type IntoFuture = CallFuture<T>;
 
-    fn into_future(self) -> CallFuture<T> {
+    fn into_future(mut self) -> CallFuture<T> {
         Box::pin(async move {
-            let Self {
-                mut options,
-                body,
-                read,
-            } = self;
-            let (operation, outcome) = match body {
-                Body::Plain(method, params) => {
-                    let operation = method.as_str().to_owned();
-                    let outcome = match params {
-                        Ok(params) => options.send(method, params).await,
-                        Err(error) => Err(ErrorKind::BadArguments(error)),
-                    };
-                    (operation, outcome)
-                }
-                Body::Tool(tool) => {
-                    let operation = format!("tools/call {}", tool.name());
-                    (operation, tool.run(&mut options).await)
-                }
-            };
-            let result = outcome.and_then(|payload| read(&payload));
+            let outcome = self.body.run(&mut self.options).await;
+            let result = outcome.and_then(|payload| (self.read)(&payload));
             result.map_err(|kind| {
-                let error = Error::new(&options.client.shared().name, operation, kind);
-                if options.was_sent {
+                let server = &self.options.client.shared().name;
+                let error = Error::new(server, self.body.operation(), kind);
+                if self.options.was_sent {
                     error
                 } else {
                     error.unsent()
                 }
             })
         })
+    }
+}
+
+impl Body {
+    async fn run(&mut self, options: &mut Options) -> Result<Payload, ErrorKind> {
+        match self {
+            Self::Plain(method, params) => {
+                let params = std::mem::replace(params, Ok(None));
+                let params = params.map_err(ErrorKind::BadArguments)?;
+                options.send(method.clone(), params).await
+            }
+            Self::Tool(tool) => tool.run(options).await,
+        }
+    }
+
+    /// What an error says was done.
+    fn operation(&self) -> String {
+        match self {
+            Self::Plain(method, _) => method.as_str().to_owned(),
+            Self::Tool(tool) => format!("tools/call {}", tool.name()),
+        }
     }
 }
 
@@ -234,29 +239,27 @@ impl Options {
         method: MethodName,
         params: Option<Payload>,
     ) -> Result<Payload, ErrorKind> {
-        let shared = self.client.shared();
-        let timeouts = self.timeouts();
-        if shared.ready_now().is_none() {
-            wait_until_ready(&self.client, timeouts.total).await?;
-        }
+        self.era().await?;
         let mut request = CallRequest::new(self.key, method, params);
-        request.timeouts = Some(timeouts);
+        request.timeouts = Some(self.timeouts());
         request.progress = self.progress.is_some() || self.asks_for_progress;
+        let shared = self.client.shared();
         self.key = shared.next_key();
-        let mut sent = Sent::new(self.client.clone(), request)?;
+        let mut sent = Sent::new(shared, request)?;
         self.was_sent = true;
+        let (cancel, progress) = (&mut self.cancel, &mut self.progress);
         poll_fn(|cx| {
-            if let Some(cancel) = &mut self.cancel
-                && cancel.as_mut().poll(cx).is_ready()
+            if let Some(token) = cancel
+                && token.as_mut().poll(cx).is_ready()
             {
-                self.cancel = None;
+                *cancel = None;
                 sent.cancel();
             }
             loop {
                 return match sent.slot.poll(cx) {
                     Poll::Ready(Found::Progress(params)) => {
-                        if let (Some(hear), Ok(progress)) = (&mut self.progress, decode(&params)) {
-                            hear(progress);
+                        if let (Some(hear), Ok(report)) = (&mut *progress, decode(&params)) {
+                            hear(report);
                         }
                         continue;
                     }
@@ -269,6 +272,14 @@ impl Options {
             }
         })
         .await
+    }
+
+    /// The era that was agreed on. Waits until calls can be made, as long as this one may take.
+    pub(crate) async fn era(&mut self) -> Result<Era, ErrorKind> {
+        match self.client.shared().era_now() {
+            Some(era) => Ok(era),
+            None => Box::pin(wait_until_ready(&self.client, self.timeouts().total)).await,
+        }
     }
 
     /// Waits, unless the call is cancelled meanwhile.
@@ -286,35 +297,34 @@ impl Options {
     }
 }
 
-async fn wait_until_ready(client: &Client, limit: Option<Duration>) -> Result<(), ErrorKind> {
+async fn wait_until_ready(client: &Client, limit: Option<Duration>) -> Result<Era, ErrorKind> {
     let ready = client.shared().ready();
-    match limit {
+    let ready = match limit {
         Some(limit) => tokio::time::timeout(limit, ready)
             .await
             .map_err(|_| ErrorKind::from(limit))??,
         None => ready.await?,
     };
-    Ok(())
+    Ok(ready.revision.era())
 }
 
 /// A request that is out. Dropped before its outcome, it is cancelled at the server.
-struct Sent {
-    client: Client,
+struct Sent<'a> {
+    shared: &'a Shared,
     key: CallKey,
     slot: Arc<Slot>,
     is_over: bool,
 }
 
-impl Sent {
-    fn new(client: Client, request: CallRequest) -> Result<Self, ErrorKind> {
+impl<'a> Sent<'a> {
+    fn new(shared: &'a Shared, request: CallRequest) -> Result<Self, ErrorKind> {
         let slot = Arc::new(Slot::default());
         let key = request.key;
-        let shared = client.shared();
         if !shared.inbox.push(Command::Call(request, Arc::clone(&slot))) {
             return Err(shared.why_over());
         }
         Ok(Self {
-            client,
+            shared,
             key,
             slot,
             is_over: false,
@@ -323,14 +333,11 @@ impl Sent {
 
     fn cancel(&self) {
         // If nobody takes it, the slot has its outcome already.
-        self.client
-            .shared()
-            .inbox
-            .push(Command::Cancel(self.key, None));
+        self.shared.inbox.push(Command::Cancel(self.key, None));
     }
 }
 
-impl Drop for Sent {
+impl Drop for Sent<'_> {
     fn drop(&mut self) {
         if !self.is_over {
             self.cancel();

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use switchboard_protocol::jsonrpc::{MethodName, Notification};
-use switchboard_protocol::machine::client::Timeouts as CallTimeouts;
 use switchboard_protocol::types::{
     CallToolResult, CancelTask, Complete, CompleteRequestParams, CompleteResult, GetPrompt,
     GetPromptRequestParams, GetPromptResult, GetTask, LoggingLevel, Prompt, ReadResource,
@@ -327,24 +326,5 @@ impl Client {
 
     pub(crate) fn shared(&self) -> &Arc<Shared> {
         &self.0.shared
-    }
-
-    /// Waits until calls can be made, as long as a call may take.
-    pub(crate) async fn ready_for(&self, limits: CallTimeouts) -> Result<Arc<Ready>, ErrorKind> {
-        let shared = self.shared();
-        if let Some(ready) = shared.ready_now() {
-            return Ok(ready);
-        }
-        match limits.total {
-            Some(limit) => tokio::time::timeout(limit, shared.ready())
-                .await
-                .map_err(|_| ErrorKind::from(limit))?,
-            None => shared.ready().await,
-        }
-    }
-
-    /// Do headers repeat arguments of tools here?
-    pub(crate) fn mirrors_arguments(&self, ready: &Ready) -> bool {
-        self.shared().is_http && ready.revision.era() == Era::Stateless
     }
 }

@@ -105,9 +105,7 @@ impl Desk {
     /// It could not even be begun.
     pub(crate) fn give_up(&mut self, report: Report) {
         self.is_over = true;
-        self.shared
-            .state
-            .send_replace(State::Failed(Arc::new(report)));
+        self.shared.enter(State::Failed(Arc::new(report)));
     }
 
     pub(crate) const fn shared(&self) -> &Arc<Shared> {
@@ -252,14 +250,14 @@ impl Desk {
             Output::Opened(agreed) | Output::Reopened(agreed) => self.opened(*agreed, wire),
             Output::Reopening => {
                 wire.forget_session();
-                self.shared.state.send_replace(State::Recovering {
+                self.shared.enter(State::Recovering {
                     reason: "the server no longer knows the session".to_owned(),
                 });
             }
             Output::Failed(failure) => self.failed(failure, wire),
             Output::Closed => {
                 self.is_over = true;
-                self.shared.state.send_replace(State::Closed);
+                self.shared.enter(State::Closed);
             }
             Output::Listening { key, granted } => {
                 if let Some(channel) = self.channels.get(&key) {
@@ -316,7 +314,7 @@ impl Desk {
         wire.agreed(&agreed);
         self.shared.lists.forget_all();
         let ready = Arc::new(Ready::from(agreed));
-        self.shared.state.send_replace(State::Ready(ready));
+        self.shared.enter(State::Ready(ready));
     }
 
     fn failed(&mut self, failure: Failure, wire: &mut impl Wire) {
@@ -344,7 +342,7 @@ impl Desk {
         } else {
             State::Failed(report)
         };
-        self.shared.state.send_replace(state);
+        self.shared.enter(state);
     }
 
     /// What is known of an end.
@@ -386,9 +384,7 @@ impl Drop for Desk {
         }
         if !self.is_over {
             let report = Report::new(&*self.target, Phase::Open, Reason::Abandoned);
-            self.shared
-                .state
-                .send_replace(State::Failed(Arc::new(report)));
+            self.shared.enter(State::Failed(Arc::new(report)));
         }
         let over = || Unanswered::from(CallError::Lost("the connection is over".to_owned()));
         for slot in self.slots.values() {

@@ -7,6 +7,7 @@
 mod http;
 mod noise;
 mod pipe;
+mod timer;
 
 use std::sync::Arc;
 

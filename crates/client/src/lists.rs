@@ -9,7 +9,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use switchboard_protocol::types::{Cacheable, Prompt, Resource, ResourceTemplate, Tool};
+use switchboard_protocol::types::{Cacheable, Prompt, Resource, ResourceTemplate, TaskSupport};
 use tokio::time::Instant;
 
 use crate::host::Change;
@@ -54,9 +54,10 @@ impl Lists {
         self.tools.last()
     }
 
-    /// A tool as it was last listed.
-    pub(crate) fn tool(&self, name: &str) -> Option<Tool> {
-        self.tools.last()?.by_name(name).cloned()
+    /// What a tool, as it was last listed, says about tasks.
+    pub(crate) fn task_support(&self, name: &str) -> Option<TaskSupport> {
+        let tools = self.tools.last()?;
+        tools.by_name(name)?.execution.as_ref()?.task_support
     }
 }
 

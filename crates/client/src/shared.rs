@@ -2,8 +2,9 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
+use switchboard_protocol::Era;
 use switchboard_protocol::machine::client::CallKey;
 use tokio::sync::watch;
 
@@ -20,6 +21,8 @@ pub(crate) struct Shared {
     pub(crate) name: Arc<str>,
     pub(crate) inbox: Inbox,
     pub(crate) state: watch::Sender<State>,
+    /// The era if calls can be made now: what every call wants to know, without a lock.
+    era: AtomicU8,
     /// Becomes true when nothing of the connection is left.
     pub(crate) is_gone: watch::Sender<bool>,
     /// What the server was heard to offer.
@@ -42,6 +45,7 @@ impl Shared {
             name: spec.display_name(),
             inbox: Inbox::default(),
             state: watch::Sender::new(State::Connecting),
+            era: AtomicU8::new(NOT_READY),
             is_gone: watch::Sender::new(false),
             lists: Lists::default(),
             limits: spec.limits,
@@ -58,10 +62,24 @@ impl Shared {
         CallKey(self.next_key.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// What was agreed, if calls can be made now.
-    pub(crate) fn ready_now(&self) -> Option<Arc<Ready>> {
-        match &*self.state.borrow() {
-            State::Ready(ready) => Some(Arc::clone(ready)),
+    /// What everybody sees from now on.
+    pub(crate) fn enter(&self, state: State) {
+        let era = match &state {
+            State::Ready(ready) => match ready.revision.era() {
+                Era::Handshake => HANDSHAKE,
+                Era::Stateless => STATELESS,
+            },
+            _ => NOT_READY,
+        };
+        self.state.send_replace(state);
+        self.era.store(era, Ordering::Release);
+    }
+
+    /// The era that was agreed on, if calls can be made now.
+    pub(crate) fn era_now(&self) -> Option<Era> {
+        match self.era.load(Ordering::Acquire) {
+            HANDSHAKE => Some(Era::Handshake),
+            STATELESS => Some(Era::Stateless),
             _ => None,
         }
     }
@@ -103,3 +121,7 @@ impl fmt::Debug for Shared {
             .finish_non_exhaustive()
     }
 }
+
+const NOT_READY: u8 = 0;
+const HANDSHAKE: u8 = 1;
+const STATELESS: u8 = 2;

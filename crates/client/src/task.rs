@@ -16,27 +16,33 @@ use tokio::time::Instant;
 
 use crate::call::{Options, decode};
 use crate::error::ErrorKind;
-use crate::state::Ready;
 
-/// The result of a call, after the task that it may have become.
+/// The task that a call has become, if it has.
+pub(crate) fn begun(era: Era, as_task: bool, payload: &Payload) -> Result<Option<Task>, ErrorKind> {
+    match era {
+        Era::Stateless if payload.result_type().as_deref() == Some("task") => {
+            decode(payload).map(Some)
+        }
+        // Only what was asked for becomes one.
+        Era::Handshake if as_task && payload.member("task").is_some() => {
+            Ok(Some(decode::<CreateTaskResult>(payload)?.task))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// The result of a call that has become a task.
 pub(crate) async fn follow(
     options: &mut Options,
-    ready: &Ready,
-    payload: Payload,
+    era: Era,
+    task: Task,
 ) -> Result<Payload, ErrorKind> {
-    let task = match ready.revision.era() {
-        Era::Stateless if payload.result_type().as_deref() == Some("task") => decode(&payload)?,
-        Era::Handshake if payload.member("task").is_some() => {
-            decode::<CreateTaskResult>(&payload)?.task
-        }
-        _ => return Ok(payload),
-    };
     let id = task.task_id.clone();
     let mut guard = Abandoned {
         client: options.client.clone(),
         id: Some(id.clone()),
     };
-    let outcome = wait(options, ready, task).await;
+    let outcome = wait(options, era, task).await;
     let is_over = !matches!(&outcome, Err(kind) if gave_up(kind));
     if is_over {
         guard.id = None;
@@ -49,12 +55,12 @@ fn gave_up(kind: &ErrorKind) -> bool {
     matches!(kind, ErrorKind::Cancelled | ErrorKind::TimedOut(_))
 }
 
-async fn wait(options: &mut Options, ready: &Ready, mut task: Task) -> Result<Payload, ErrorKind> {
+async fn wait(options: &mut Options, era: Era, mut task: Task) -> Result<Payload, ErrorKind> {
     let total = options.timeouts().total;
     let deadline = total.and_then(|limit| Instant::now().checked_add(limit));
     let params = params(&task.task_id)?;
     loop {
-        match (task.status, ready.revision.era()) {
+        match (task.status, era) {
             (TaskStatus::Completed, Era::Stateless) => {
                 let result = task
                     .result

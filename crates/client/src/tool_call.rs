@@ -14,7 +14,7 @@ use switchboard_protocol::{Era, Method, Payload, RawJson};
 
 use crate::call::{Body, Call, Options, decode};
 use crate::error::ErrorKind;
-use crate::state::Ready;
+use crate::shared::Shared;
 use crate::task;
 
 /// What a call of a tool asks for.
@@ -46,40 +46,42 @@ impl ToolCall {
     }
 
     /// Makes the call and, if it becomes a task, waits for the task.
-    pub(crate) async fn run(self, options: &mut Options) -> Result<Payload, ErrorKind> {
-        let client = options.client.clone();
-        let ready = client.ready_for(options.timeouts()).await?;
-        if client.mirrors_arguments(&ready) && !client.shared().lists.knows_tools() {
-            // Which arguments the headers repeat is in the tool's schema. A server that does not
-            // list is called without.
-            let _ = client.refresh_tools().await;
+    pub(crate) async fn run(&self, options: &mut Options) -> Result<Payload, ErrorKind> {
+        let era = options.era().await?;
+        let shared = options.client.shared();
+        // Headers repeat arguments there. Which ones is in the tool's schema; a server that does
+        // not list is called without.
+        let mirrors = shared.is_http && era == Era::Stateless;
+        if mirrors && !shared.lists.knows_tools() {
+            let _ = Box::pin(options.client.refresh_tools()).await;
         }
-        let params = self.params(&client, &ready)?;
-        let mut outcome = options
-            .send(Method::ToolsCall.into(), Some(params.clone()))
-            .await;
+        let as_task = era == Era::Handshake && self.is_task(options.client.shared());
+        let params = self.params(as_task)?;
+        let mut outcome = options.send(Method::ToolsCall.into(), Some(params)).await;
         let is_mismatch = matches!(&outcome, Err(ErrorKind::Refused(error))
             if error.code == ErrorCode::HEADER_MISMATCH);
-        if is_mismatch && client.mirrors_arguments(&ready) {
+        if is_mismatch && mirrors {
             // The schema has changed since it was listed. The call was refused before it ran.
-            client
-                .refresh_tools()
+            Box::pin(options.client.refresh_tools())
                 .await
                 .map_err(|error| error.kind().clone())?;
+            let params = self.params(as_task)?;
             outcome = options.send(Method::ToolsCall.into(), Some(params)).await;
         }
-        let payload = task::follow(options, &ready, outcome?).await?;
-        self.check_output(&client, &payload)?;
+        let mut payload = outcome?;
+        if let Some(task) = task::begun(era, as_task, &payload)? {
+            payload = Box::pin(task::follow(options, era, task)).await?;
+        }
+        self.check_output(&options.client, &payload)?;
         Ok(payload)
     }
 
-    fn params(&self, client: &crate::Client, ready: &Ready) -> Result<Payload, ErrorKind> {
-        let must_be_task = || {
-            let tool = client.shared().lists.tool(&self.name);
-            let support = tool.and_then(|tool| tool.execution.as_ref()?.task_support);
-            support == Some(TaskSupport::Required)
-        };
-        let has_task = ready.revision.era() == Era::Handshake && (self.as_task || must_be_task());
+    /// Is the server to run it as a task?
+    fn is_task(&self, shared: &Shared) -> bool {
+        self.as_task || shared.lists.task_support(&self.name) == Some(TaskSupport::Required)
+    }
+
+    fn params(&self, as_task: bool) -> Result<Payload, ErrorKind> {
         let params = Params {
             name: &self.name,
             arguments: match &self.arguments {
@@ -89,7 +91,7 @@ impl ToolCall {
                     return Err(ErrorKind::BadArguments(Arc::clone(error)));
                 }
             },
-            task: has_task.then(TaskMetadata::default),
+            task: as_task.then(TaskMetadata::default),
         };
         Payload::encode(&params).map_err(|error| ErrorKind::BadArguments(Arc::new(error)))
     }

@@ -18,19 +18,19 @@ mod old;
 mod stream;
 mod wire;
 
-use std::future::{Future, poll_fn};
-use std::pin::Pin;
+use std::future::poll_fn;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
 use switchboard_protocol::http::client::ending_headers;
 use switchboard_protocol::machine::client::{Failure, Input};
 use switchboard_transport::http::client::HttpClient;
 use tokio::sync::mpsc;
-use tokio::time::{Sleep, sleep_until, timeout};
+use tokio::time::timeout;
 
 use crate::desk::Desk;
+use crate::driver::timer::Timer;
 use crate::error::Cause;
 use crate::inbox::Command;
 use crate::report::{Phase, Reason, Report};
@@ -62,7 +62,7 @@ pub(super) async fn run(target: HttpTarget, mut desk: Desk) {
         desk,
         wire,
         events,
-        timer: None,
+        timer: Timer::default(),
         endpoint_until: None,
         commands: Vec::new(),
     };
@@ -81,7 +81,7 @@ struct Connection {
     desk: Desk,
     wire: HttpWire,
     events: mpsc::Receiver<Event>,
-    timer: Option<Pin<Box<Sleep>>>,
+    timer: Timer,
     /// When the old transport must have said where to post; the machine begins only then.
     endpoint_until: Option<Instant>,
     /// Kept for its memory.
@@ -204,19 +204,7 @@ impl Connection {
         let Some(next) = times.into_iter().flatten().min() else {
             return Poll::Pending;
         };
-        let wanted = tokio::time::Instant::from_std(next);
-        let timer = match &mut self.timer {
-            Some(timer) => {
-                if timer.deadline() != wanted {
-                    timer.as_mut().reset(wanted);
-                }
-                timer
-            }
-            None => self.timer.insert(Box::pin(sleep_until(wanted))),
-        };
-        if timer.as_mut().poll(cx).is_pending() {
-            return Poll::Pending;
-        }
+        ready!(self.timer.poll(cx, next));
         if self.endpoint_until.is_some_and(|until| until <= next) {
             let limit = self.desk.shared().timeouts.connect;
             let reason = Reason::Protocol(Failure::TimedOut(limit));

@@ -6,8 +6,7 @@
 //!
 //! Specification: basic/transports (stdio), basic/lifecycle (shutdown).
 
-use std::future::{Future, poll_fn};
-use std::pin::Pin;
+use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
@@ -19,10 +18,10 @@ use switchboard_transport::lines::Lines;
 use switchboard_transport::memory::End;
 use switchboard_transport::process::{Exit, Process, ProcessSpec, Stderr};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::time::{Sleep, sleep_until};
 
 use crate::desk::{Desk, Wire};
 use crate::driver::noise::Noise;
+use crate::driver::timer::Timer;
 use crate::error::Cause;
 use crate::inbox::Command;
 use crate::report::{Phase, Reason, Report};
@@ -84,7 +83,7 @@ struct Connection<R, W> {
     limits: MessageLimits,
     process: Option<Process>,
     seen: Seen,
-    timer: Option<Pin<Box<Sleep>>>,
+    timer: Timer,
     /// Nothing more can be read; the process may still say how it ended until then.
     ended: Option<(Instant, String)>,
     /// Whether the output has ended. The input may end before: answers may still come then.
@@ -120,7 +119,7 @@ where
                 restarts: false,
             },
             process,
-            timer: None,
+            timer: Timer::default(),
             ended: None,
             is_read: false,
             has_begun: false,
@@ -317,17 +316,7 @@ where
         let Some(next) = [ended, self.desk.deadline()].into_iter().flatten().min() else {
             return Poll::Pending;
         };
-        let wanted = tokio::time::Instant::from_std(next);
-        let timer = match &mut self.timer {
-            Some(timer) => {
-                if timer.deadline() != wanted {
-                    timer.as_mut().reset(wanted);
-                }
-                timer
-            }
-            None => self.timer.insert(Box::pin(sleep_until(wanted))),
-        };
-        ready!(timer.as_mut().poll(cx));
+        ready!(self.timer.poll(cx, next));
         match self.ended.take_if(|(until, _)| *until <= next) {
             Some((until, reason)) => {
                 self.finish(reason.clone());
