@@ -4,6 +4,10 @@
 //! - `server`: a misbehaving server, and whether anything is left of it
 //! - `stdio`, `http`: the tables, by where the server is
 //! - the others: what needs more than a line
+//!
+//! On Linux, which says what is left of a process.
+
+#![cfg(target_os = "linux")]
 
 mod cancelling;
 mod case;

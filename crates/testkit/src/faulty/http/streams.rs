@@ -39,6 +39,14 @@ pub(super) const KINDS: &[Kind] = &[
         }),
     ),
     Kind::new(
+        "resume-session-lost",
+        "gives an id, closes the stream, and knows no session of whoever comes back",
+        Defect::Every(|exchange| match exchange.request.header("last-event-id") {
+            Some(_) => exchange.refuse("404 Not Found", -32001, "Session not found"),
+            None => begin_or_serve(exchange),
+        }),
+    ),
+    Kind::new(
         "resume-cut",
         "gives an id, and closes every resumed stream without an answer",
         Defect::Every(|exchange| match exchange.request.header("last-event-id") {
