@@ -110,7 +110,7 @@ pub struct Asked {
     /// The method that asks.
     pub method: &'static str,
     /// The call that it belongs to, if that is known: its number in
-    /// [`ToolCall::id`](crate::ToolCall::id).
+    /// [`Call::id`](crate::Call::id).
     pub call: Option<u64>,
 }
 
