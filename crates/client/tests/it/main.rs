@@ -20,6 +20,8 @@ mod listing;
 mod peer;
 mod server;
 mod sessions;
+#[cfg(feature = "skills")]
+mod skills;
 mod stdio;
 
 use switchboard_testkit::faulty;

@@ -1,5 +1,4 @@
 //! Skills that our server serves, read by our client: what was listed is what is given out.
-#![cfg(feature = "skills")]
 #![expect(
     clippy::unwrap_used,
     reason = "a helper that fails has failed its test"
