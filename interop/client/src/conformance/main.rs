@@ -1,6 +1,8 @@
 //! The client under test of the official conformance suite.
 //!
-//!     MCP_CONFORMANCE_SCENARIO=<name> MCP_CONFORMANCE_PROTOCOL_VERSION=<revision> conformance-client <URL>
+//! ```text
+//! MCP_CONFORMANCE_SCENARIO=<name> MCP_CONFORMANCE_PROTOCOL_VERSION=<revision> conformance-client <URL>
+//! ```
 //!
 //! The suite starts it once per scenario, with a server of its own behind the URL, and looks at
 //! what arrives there. Which scenario wants what is in `scenario.rs`.

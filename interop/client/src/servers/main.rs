@@ -1,7 +1,9 @@
 //! Our client at servers that others wrote: each started, asked, closed, and nothing left of it.
 //!
-//!     real-servers --node <folder> --python <folder> --python-v1 <folder> --rust <folder> --scratch <folder> [name …]
-//!     real-servers --hold <mark> --node <folder> …
+//! ```text
+//! real-servers --node <folder> --python <folder> --python-v1 <folder> --rust <folder> --scratch <folder> [name …]
+//! real-servers --hold <mark> --node <folder> …
+//! ```
 //!
 //! Prints one line per check, as `interop/report.mjs` describes. Names choose the servers whose
 //! names contain them. With `--hold` it is the host that is killed: it starts five servers and

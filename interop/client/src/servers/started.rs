@@ -4,7 +4,6 @@
 
 use std::io::{BufRead as _, BufReader};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::thread;
@@ -25,7 +24,8 @@ impl Started {
     pub(crate) fn new(words: &[String], listens: Listens, mark: &str) -> Result<Self, String> {
         let (program, arguments) = words.split_first().ok_or("no program")?;
         let mut command = Command::new(program);
-        command.args(arguments).env(VARIABLE, mark).process_group(0);
+        command.args(arguments).env(VARIABLE, mark);
+        own_group(&mut command);
         command.stdin(Stdio::null()).stdout(Stdio::null());
         command.env("PYTHONDONTWRITEBYTECODE", "1");
         let port = free_port()?;
@@ -55,10 +55,21 @@ impl Drop for Started {
     }
 }
 
+#[cfg(unix)]
+fn own_group(command: &mut Command) {
+    use std::os::unix::process::CommandExt as _;
+
+    command.process_group(0);
+}
+
+#[cfg(not(unix))]
+fn own_group(_command: &mut Command) {}
+
 fn end(child: &mut Child) {
     let group = format!("-{}", child.id());
-    // Both fail only for one that has ended.
+    // They fail only for one that has ended.
     let _ = Command::new("kill").args(["-KILL", "--", &group]).status();
+    let _ = child.kill();
     let _ = child.wait();
 }
 
