@@ -78,11 +78,9 @@ fn clippy(workspace: &Workspace) -> Outcome {
             tools::RMCP_MANIFEST => {
                 command.arg("--target-dir").arg(tools::rmcp_target()?);
             }
-            tools::SERVERS_MANIFEST => {
-                command
-                    .arg("--target-dir")
-                    .arg(tools::rust_servers_target()?);
-            }
+            // Hundreds of crates of others would be checked for a few lines that use them; that
+            // these compile is seen when they are built.
+            tools::SERVERS_MANIFEST => return Ok(()),
             _ => {}
         }
         command.args(["--", "-D", "warnings"]);
