@@ -14,7 +14,7 @@ use switchboard_protocol::types::{
 use switchboard_protocol::{Era, Method, Payload};
 use switchboard_transport::memory::End;
 
-use crate::call::{Body, Call, decode};
+use crate::call::{Body, Call};
 use crate::driver;
 use crate::error::{Error, ErrorKind};
 use crate::host::{Host, NoHost};
@@ -26,6 +26,7 @@ use crate::spec::{BadSpec, Spec};
 use crate::state::{Ready, State, States};
 use crate::subscription::{Channel, Subscription};
 use crate::tool_call::ToolCall;
+use crate::tool_result;
 use crate::tools::Tools;
 
 /// A connection to one server. Cheap to clone; all clones are the same connection.
@@ -164,7 +165,11 @@ impl Client {
 
     /// Calls a tool.
     pub fn call(&self, tool: impl Into<String>) -> Call<CallToolResult> {
-        Call::new(self.clone(), Body::Tool(ToolCall::new(tool)), decode)
+        Call::new(
+            self.clone(),
+            Body::Tool(ToolCall::new(tool)),
+            tool_result::read,
+        )
     }
 
     /// Reads a resource.

@@ -44,6 +44,7 @@ mod task;
 mod task_input;
 mod telling;
 mod tool_call;
+mod tool_result;
 mod tools;
 mod words;
 

@@ -28,7 +28,8 @@ pub(crate) struct ToolCall {
 #[derive(Debug)]
 enum Arguments {
     Named(Map<String, Value>),
-    Encoded(RawJson),
+    /// With the name: all that is sent, as a rule.
+    Encoded(Payload),
     Unusable(Arc<serde_json::Error>),
 }
 
@@ -82,18 +83,29 @@ impl ToolCall {
     }
 
     fn params(&self, as_task: bool) -> Result<Payload, ErrorKind> {
+        let task = as_task.then(TaskMetadata::default);
+        match &self.arguments {
+            Arguments::Named(arguments) => self.encode(arguments, task),
+            Arguments::Encoded(params) if task.is_none() => Ok(params.clone()),
+            Arguments::Encoded(params) => {
+                arguments_of::<RawJson>(params).and_then(|arguments| self.encode(&arguments, task))
+            }
+            Arguments::Unusable(error) => Err(Arc::clone(error)),
+        }
+        .map_err(ErrorKind::BadArguments)
+    }
+
+    fn encode(
+        &self,
+        arguments: &(impl Serialize + ?Sized),
+        task: Option<TaskMetadata>,
+    ) -> Result<Payload, Arc<serde_json::Error>> {
         let params = Params {
             name: &self.name,
-            arguments: match &self.arguments {
-                Arguments::Named(map) => Written::Named(map),
-                Arguments::Encoded(text) => Written::Encoded(text),
-                Arguments::Unusable(error) => {
-                    return Err(ErrorKind::BadArguments(Arc::clone(error)));
-                }
-            },
-            task: as_task.then(TaskMetadata::default),
+            arguments,
+            task,
         };
-        Payload::encode(&params).map_err(|error| ErrorKind::BadArguments(Arc::new(error)))
+        Payload::encode(&params).map_err(Arc::new)
     }
 
     /// Holds the structured result to the tool's output schema, if the tool was listed.
@@ -128,18 +140,21 @@ impl ToolCall {
 }
 
 #[derive(Serialize)]
-struct Params<'a> {
+struct Params<'a, A: ?Sized> {
     name: &'a str,
-    arguments: Written<'a>,
+    arguments: &'a A,
     #[serde(skip_serializing_if = "Option::is_none")]
     task: Option<TaskMetadata>,
 }
 
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Written<'a> {
-    Named(&'a Map<String, Value>),
-    Encoded(&'a RawJson),
+/// The arguments among the parameters that were written before.
+fn arguments_of<A: DeserializeOwned>(params: &Payload) -> Result<A, Arc<serde_json::Error>> {
+    #[derive(Deserialize)]
+    struct Written<A> {
+        arguments: A,
+    }
+    let written: Written<A> = params.decode().map_err(Arc::new)?;
+    Ok(written.arguments)
 }
 
 /// What only calls of tools can be told.
@@ -155,12 +170,14 @@ impl<T> Call<T> {
 impl Call<CallToolResult> {
     /// All arguments at once: anything that is written as a JSON object.
     pub fn args(self, arguments: &(impl Serialize + ?Sized)) -> Self {
-        let arguments = match RawJson::encode(arguments) {
-            Ok(text) if text.is_null() => Arguments::Named(Map::new()),
-            Ok(text) => Arguments::Encoded(text),
-            Err(error) => Arguments::Unusable(Arc::new(error)),
-        };
-        self.tool(|tool| tool.arguments = arguments)
+        self.tool(|tool| {
+            tool.arguments = match tool.encode(arguments, None) {
+                // What is nothing is written as nothing, and they stand last.
+                Ok(params) if params.text().ends_with(NO_ARGUMENTS) => Arguments::Named(Map::new()),
+                Ok(params) => Arguments::Encoded(params),
+                Err(error) => Arguments::Unusable(error),
+            };
+        })
     }
 
     /// One argument more.
@@ -168,13 +185,13 @@ impl Call<CallToolResult> {
         let value = serde_json::to_value(value);
         self.tool(|tool| {
             let named = match (&mut tool.arguments, value) {
-                (_, Err(error)) => Err(error),
+                (_, Err(error)) => Err(Arc::new(error)),
                 (Arguments::Named(map), Ok(value)) => {
                     map.insert(name.into(), value);
                     return;
                 }
-                (Arguments::Encoded(text), Ok(value)) => {
-                    text.decode::<Map<String, Value>>().map(|mut map| {
+                (Arguments::Encoded(params), Ok(value)) => {
+                    arguments_of::<Map<String, Value>>(params).map(|mut map| {
                         map.insert(name.into(), value);
                         map
                     })
@@ -183,7 +200,7 @@ impl Call<CallToolResult> {
             };
             tool.arguments = match named {
                 Ok(map) => Arguments::Named(map),
-                Err(error) => Arguments::Unusable(Arc::new(error)),
+                Err(error) => Arguments::Unusable(error),
             };
         })
     }
@@ -219,4 +236,50 @@ fn is_error(payload: &Payload) -> bool {
     payload
         .member("isError")
         .is_some_and(|text| text == b"true")
+}
+
+const NO_ARGUMENTS: &[u8] = b"\"arguments\":null}";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call() -> Call<CallToolResult> {
+        // Nothing is at the other end, and nothing is sent.
+        let client = crate::Client::start(crate::Spec::in_memory(), crate::NoHost);
+        client.call("add")
+    }
+
+    fn check(call: &Call<CallToolResult>, as_task: bool, expected: &str) {
+        let Body::Tool(tool) = &call.body else {
+            panic!("a call of a tool");
+        };
+        let params = tool.params(as_task).expect("arguments that can be written");
+        assert_eq!(params.text(), expected);
+    }
+
+    #[tokio::test]
+    async fn arguments_can_be_given_at_once_and_one_by_one() {
+        let all = serde_json::json!({"a": 1});
+        check(&call(), false, r#"{"name":"add","arguments":{}}"#);
+        check(&call().args(&()), false, r#"{"name":"add","arguments":{}}"#);
+        check(
+            &call().args(&all),
+            false,
+            r#"{"name":"add","arguments":{"a":1}}"#,
+        );
+        let both = call().args(&all).arg("b", 2);
+        check(&both, false, r#"{"name":"add","arguments":{"a":1,"b":2}}"#);
+        let within = serde_json::json!({"arguments": null});
+        let text = r#"{"name":"add","arguments":{"arguments":null}}"#;
+        check(&call().args(&within), false, text);
+    }
+
+    #[tokio::test]
+    async fn a_task_is_asked_for_beside_the_arguments() {
+        let all = serde_json::json!({"a": 1});
+        let text = r#"{"name":"add","arguments":{"a":1},"task":{}}"#;
+        check(&call().args(&all), true, text);
+        check(&call().arg("a", 1), true, text);
+    }
 }
