@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use switchboard_protocol::jsonrpc::MethodName;
 use switchboard_protocol::machine::client::{CallKey, CallRequest, Timeouts as CallTimeouts};
 use switchboard_protocol::types::{CallToolResult, ProgressNotificationParams};
@@ -160,7 +160,13 @@ impl<T: DeserializeOwned> Call<T> {
 
 /// Reads a result as its type.
 pub(crate) fn decode<T: DeserializeOwned>(payload: &Payload) -> Result<T, ErrorKind> {
-    serde_json::from_slice(payload.text()).map_err(|error| unreadable(&error, payload.text()))
+    read_text(payload).map_err(|error| unreadable(&error, payload.text()))
+}
+
+/// Reads the text of a payload, looking once and not string by string whether it is UTF-8.
+pub(crate) fn read_text<'a, T: Deserialize<'a>>(payload: &'a Payload) -> serde_json::Result<T> {
+    let text = std::str::from_utf8(payload.text()).map_err(serde::de::Error::custom)?;
+    serde_json::from_str(text)
 }
 
 /// Why a text has not the shape that it should have, and what stands there: a line and a column

@@ -8,12 +8,12 @@ use serde::{Deserialize, Deserializer};
 use switchboard_protocol::types::{CallToolResult, ContentBlock, Meta, ResultType};
 use switchboard_protocol::{Payload, RawJson};
 
-use crate::call::decode;
+use crate::call::{decode, read_text};
 use crate::error::ErrorKind;
 
 /// Reads a result.
 pub(crate) fn read(payload: &Payload) -> Result<CallToolResult, ErrorKind> {
-    match payload.decode::<Plain>() {
+    match read_text::<Plain>(payload) {
         Ok(plain) => Ok(plain.into()),
         Err(_) => decode(payload),
     }
