@@ -9,6 +9,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -22,7 +23,7 @@ use super::{Full, Principal, SessionLimits};
 pub struct Sessions<S> {
     limits: SessionLimits,
     random: SystemRandom,
-    shards: [Mutex<HashMap<SessionId, Entry<S>>>; SHARDS],
+    shards: [Mutex<Shard<S>>; SHARDS],
     count: AtomicUsize,
     /// How many each known caller has.
     callers: Mutex<HashMap<Caller, usize>>,
@@ -35,7 +36,7 @@ impl<S> Sessions<S> {
         Self {
             limits,
             random: SystemRandom::new(),
-            shards: std::array::from_fn(|_| Mutex::new(HashMap::new())),
+            shards: std::array::from_fn(|_| Mutex::new(Shard::default())),
             count: AtomicUsize::new(0),
             callers: Mutex::new(HashMap::new()),
             next_sweep: Mutex::new(None),
@@ -173,7 +174,7 @@ impl<S> Sessions<S> {
             .map_err(|_| Full::NoRandomness)
     }
 
-    fn shard(&self, id: &SessionId) -> &Mutex<HashMap<SessionId, Entry<S>>> {
+    fn shard(&self, id: &SessionId) -> &Mutex<Shard<S>> {
         // Ids are random, and one that a client made up is nowhere.
         let last = id.as_str().bytes().last().unwrap_or_default();
         let [first, ..] = &self.shards;
@@ -217,6 +218,39 @@ impl<S> fmt::Debug for Sessions<S> {
             .field("limits", &self.limits)
             .field("count", &self.len())
             .finish_non_exhaustive()
+    }
+}
+
+type Shard<S> = HashMap<SessionId, Entry<S>, BuildHasherDefault<IdHasher>>;
+
+/// Hashes ids, quickly: those in the table are random and ours, so that nobody can have
+/// chosen them to meet.
+#[derive(Default)]
+struct IdHasher(u64);
+
+impl Hasher for IdHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        let (words, rest) = bytes.as_chunks::<8>();
+        for word in words {
+            self.write_u64(u64::from_le_bytes(*word));
+        }
+        for byte in rest {
+            self.write_u8(*byte);
+        }
+    }
+
+    fn write_u8(&mut self, byte: u8) {
+        self.write_u64(byte.into());
+    }
+
+    fn write_u64(&mut self, word: u64) {
+        // An odd number without a pattern: that of the golden ratio.
+        self.0 = (self.0.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+
+    fn finish(&self) -> u64 {
+        // The upper bits are the best mixed, and the lower ones choose the place.
+        self.0.rotate_left(26)
     }
 }
 

@@ -22,7 +22,7 @@ use switchboard_protocol::http::server::{
     self as rules, Admission, Fields, Head, LastMeta, Refusal,
 };
 use switchboard_protocol::http::session::{SessionError, SessionId};
-use switchboard_protocol::jsonrpc::{Frame, Limits, Malformed};
+use switchboard_protocol::jsonrpc::{Frame, FrameReader, Limits, Malformed};
 use tower_service::Service;
 
 use super::answer::{self, bare, json, refuse};
@@ -46,8 +46,23 @@ struct Shared<H> {
     routes: Routes,
     /// The metadata document, where there is one.
     metadata: Option<Bytes>,
-    /// Spares reading what clients say in every request.
-    last_meta: Mutex<LastMeta>,
+    /// One for each of so many requests at once.
+    memories: [Mutex<Memory>; MEMORIES],
+}
+
+/// What spares reading again what clients say in every request.
+struct Memory {
+    reader: FrameReader,
+    last_meta: LastMeta,
+}
+
+impl Memory {
+    fn new(limits: Limits) -> Self {
+        Self {
+            reader: FrameReader::new(limits),
+            last_meta: LastMeta::default(),
+        }
+    }
 }
 
 impl<H: Host> Endpoint<H> {
@@ -64,7 +79,7 @@ impl<H: Host> Endpoint<H> {
                 limits,
                 routes,
                 metadata,
-                last_meta: Mutex::default(),
+                memories: std::array::from_fn(|_| Mutex::new(Memory::new(limits))),
             }),
         }
     }
@@ -105,7 +120,7 @@ impl<H: Host> Endpoint<H> {
             Route::Endpoint => match rules::check_head(endpoint, &head.method, &fields) {
                 // Step by step, since what is large is moved with every call that waits.
                 Ok(Head::Post { accepted }) => match shared.receive_from(&head, body).await {
-                    Ok((principal, text)) => match shared.admit(&fields, &text) {
+                    Ok((principal, text)) => match shared.admit(&fields, text) {
                         Ok((admission, frame)) => {
                             let post = Post {
                                 admission,
@@ -216,13 +231,18 @@ impl<H: Host> Shared<H> {
     }
 
     /// Asks what a POST says, and whether it may come in.
-    fn admit(&self, fields: &Fields<'_>, text: &Bytes) -> Result<(Admission, Read), Refused> {
-        let frame = Frame::read(text, &self.limits);
-        let body = match self.last_meta.try_lock() {
-            Ok(mut last) => rules::Body::of_next(&frame, &mut last),
-            // Another request is at it, which is no reason to wait.
-            Err(_) => rules::Body::of(&frame),
+    fn admit(&self, fields: &Fields<'_>, text: Bytes) -> Result<(Admission, Read), Refused> {
+        // If other requests are at all of them, that is no reason to wait.
+        let mut memory = self.memories.iter().find_map(|one| one.try_lock().ok());
+        let frame = match &mut memory {
+            Some(memory) => memory.reader.read(text),
+            None => Frame::read(&text, &self.limits),
         };
+        let body = match &mut memory {
+            Some(memory) => rules::Body::of_next(&frame, &mut memory.last_meta),
+            None => rules::Body::of(&frame),
+        };
+        drop(memory);
         let endpoint = &self.settings.endpoint;
         match rules::admit(endpoint, fields, &body) {
             Ok(admission) => Ok((admission, frame)),
@@ -342,3 +362,6 @@ impl<H: Host> Shared<H> {
         response
     }
 }
+
+// About as many as threads read requests at once; each is a kilobyte or two.
+const MEMORIES: usize = 8;
