@@ -171,7 +171,7 @@ impl Context {
         };
         if let Ok(params) = Payload::encode(&progress.into()) {
             link.tell(Input::Progress { key, params });
-            poll_fn(|task| link.poll_room(task)).await;
+            poll_fn(|task| link.poll_room(key, task)).await;
         }
     }
 
@@ -200,7 +200,7 @@ impl Context {
                 level,
                 params,
             });
-            poll_fn(|task| link.poll_room(task)).await;
+            poll_fn(|task| link.poll_room(key, task)).await;
         }
     }
 
@@ -209,8 +209,8 @@ impl Context {
     ///
     /// Only where the client can: over HTTP in revision 2025-11-25. Elsewhere nothing happens.
     pub fn release_stream(&self, retry: Duration) {
-        if let Way::Call { link, .. } = self.way() {
-            link.release(retry);
+        if let Way::Call { link, key } = self.way() {
+            link.release(key, retry);
         }
     }
 
@@ -239,6 +239,11 @@ impl Context {
     /// The call as it came.
     pub(crate) fn serve(&self) -> &Serve {
         &self.0.serve
+    }
+
+    /// What the transport knows of the caller.
+    pub(crate) fn visitor(&self) -> &Visitor {
+        &self.0.visitor
     }
 
     /// The method of the call.

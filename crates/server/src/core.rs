@@ -104,16 +104,17 @@ impl Core {
         self.take_own(place, out);
     }
 
-    /// Takes in a frame from a pipe; gives a call that is to be handled, and appends
-    /// what else is left for the driver.
+    /// Takes in a frame; gives a call that is to be handled, and appends what else is left
+    /// for the driver.
     pub(crate) fn receive(
         &mut self,
         now: Instant,
+        lane: Lane,
         frame: Result<Frame, Malformed>,
         out: &mut Vec<Output>,
     ) -> Option<Arrival> {
         let place = out.len();
-        let arrival = self.machine.receive(now, Lane::SHARED, frame, out);
+        let arrival = self.machine.receive(now, lane, frame, out);
         if out.len() > place {
             self.take_own(place, out);
         }

@@ -36,7 +36,7 @@ use crate::context::Visitor;
 use crate::core::Site;
 
 use conversation::{Conversation, Kind};
-use waiting::Taken;
+use waiting::{Later, Taken};
 
 /// The conversations behind one endpoint. When it is dropped, they end.
 pub(crate) struct Conversations {
@@ -69,6 +69,16 @@ impl Configs {
             pipe,
             list_changes,
             idle: Mutex::default(),
+        }
+    }
+
+    /// Keeps a conversation whose request is answered for the next one, if it can serve it.
+    fn keep(&self, conversation: Arc<Conversation>) {
+        if conversation.is_spotless() {
+            let mut idle = self.idle();
+            if idle.len() < MOST_IDLE {
+                idle.push(conversation);
+            }
         }
     }
 
@@ -207,8 +217,12 @@ impl Conversations {
             .sessions
             .insert(Instant::now(), conversation, post.principal.clone());
         let (id, conversation) = inserted.map_err(|full| full.response())?;
-        let principal = post.principal.clone();
-        Ok((conversation.take(post), After::Opened { id, principal }))
+        let after = After::Opened {
+            id,
+            principal: post.principal.clone(),
+            conversation: Arc::clone(&conversation),
+        };
+        Ok((conversation.take(post), after))
     }
 
     /// A request that stands alone, of the stateless era.
@@ -222,32 +236,31 @@ impl Conversations {
             let home = Arc::clone(&self.home);
             Arc::new(Conversation::new(home, machine, Kind::Stateless))
         });
-        (conversation.take(post), After::Alone(configs))
+        match conversation.take(post) {
+            answered @ Taken::Answered(_) => {
+                configs.keep(conversation);
+                (answered, After::Nothing)
+            }
+            waiting @ Taken::Waiting(_) => (waiting, After::Alone(configs, conversation)),
+        }
     }
 
     /// Answers a POST, and does what is to be done after that.
-    async fn answer(&self, mut taken: Taken, after: After) -> Response<Body> {
+    async fn answer(&self, taken: Later, after: After) -> Response<Body> {
         let mut response = taken.answer().await;
         match after {
             After::Nothing => {}
-            After::Opened { id, .. } if taken.conversation().is_open() => {
+            After::Opened {
+                id, conversation, ..
+            } if conversation.is_open() => {
                 let headers = response.headers_mut();
                 headers.insert(SESSION_ID, id.header_value());
-                taken.conversation().join_audience();
+                conversation.join_audience();
             }
-            After::Opened { id, principal } => {
+            After::Opened { id, principal, .. } => {
                 self.sessions.remove(&id, principal.as_deref());
             }
-            After::Alone(configs) => {
-                let conversation = Arc::clone(taken.conversation());
-                drop(taken);
-                if conversation.is_spotless() {
-                    let mut idle = configs.idle();
-                    if idle.len() < MOST_IDLE {
-                        idle.push(conversation);
-                    }
-                }
-            }
+            After::Alone(configs, conversation) => configs.keep(conversation),
         }
         response
     }
@@ -264,9 +277,10 @@ enum After {
     Opened {
         id: SessionId,
         principal: Option<Arc<Principal>>,
+        conversation: Arc<Conversation>,
     },
     /// Its conversation is over, and may serve the next request.
-    Alone(Arc<Configs>),
+    Alone(Arc<Configs>, Arc<Conversation>),
 }
 
 impl Drop for Conversations {
@@ -283,7 +297,8 @@ impl Host for Conversations {
         let taken = self.take(post);
         async move {
             match taken {
-                Ok((taken, after)) => self.answer(taken, after).await,
+                Ok((Taken::Answered(response), _)) => response,
+                Ok((Taken::Waiting(taken), after)) => self.answer(taken, after).await,
                 Err(refused) => *refused,
             }
         }

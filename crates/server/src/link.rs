@@ -29,12 +29,12 @@ pub(crate) trait Link: Send + Sync + 'static {
     /// What seals what the client carries for a call.
     fn seals(&self) -> &SealingKeys;
 
-    /// Is there room for more on the way to the client?
-    fn poll_room(&self, task: &mut TaskContext<'_>) -> Poll<()>;
+    /// Is there room for more of this call on the way to the client?
+    fn poll_room(&self, key: ServeKey, task: &mut TaskContext<'_>) -> Poll<()>;
 
     /// Ends the stream of a call, if the client can come back for the rest of it.
-    fn release(&self, retry: Duration) {
-        let _ = retry;
+    fn release(&self, key: ServeKey, retry: Duration) {
+        let _ = (key, retry);
     }
 
     /// The session of the handshake era that calls belong to here, if they do.

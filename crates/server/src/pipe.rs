@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 
 use switchboard_protocol::framing::Line;
 use switchboard_protocol::jsonrpc::FrameReader;
+use switchboard_protocol::machine::Lane;
 use switchboard_protocol::machine::server::{
     Arrival, AskError, Caller, Input, Output, Reply, Serve, ServeKey, ServerMachine,
 };
@@ -211,7 +212,7 @@ where
 
     fn receive(&mut self, now: Instant, line: Line) {
         let frame = self.reader.read_line(line);
-        if let Some(arrival) = self.core.receive(now, frame, &mut self.out) {
+        if let Some(arrival) = self.core.receive(now, Lane::SHARED, frame, &mut self.out) {
             self.begin(now, arrival);
         }
         if !self.out.is_empty() {
@@ -515,7 +516,7 @@ impl Link for PipeLink {
         &self.seals
     }
 
-    fn poll_room(&self, task: &mut TaskContext<'_>) -> Poll<()> {
+    fn poll_room(&self, _key: ServeKey, task: &mut TaskContext<'_>) -> Poll<()> {
         let mut inbox = self.inbox();
         if !inbox.is_full {
             return Poll::Ready(());

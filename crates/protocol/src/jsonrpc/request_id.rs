@@ -97,8 +97,21 @@ impl RequestId {
     /// Appends the beginning of a response with this id.
     #[inline]
     pub(crate) fn write_head(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
+        out.extend_from_slice(BEFORE_ID);
         self.write(out);
+    }
+
+    /// How much [`write_head`](Self::write_head) appends.
+    pub(crate) fn head_length(&self) -> usize {
+        let id = match &self.0 {
+            Repr::Integer(number) => {
+                let digits = number.unsigned_abs().checked_ilog10().unwrap_or(0) + 1;
+                usize::from(*number < 0) + digits as usize
+            }
+            Repr::LongInteger(raw) => raw.len(),
+            Repr::Text(raw) => raw.len() + 2,
+        };
+        BEFORE_ID.len() + id
     }
 
     fn to_json(&self) -> String {
@@ -222,6 +235,8 @@ impl<'de> Deserialize<'de> for RequestId {
         Self::from_json(&Bytes::copy_from_slice(raw.get().as_bytes())).map_err(de::Error::custom)
     }
 }
+
+const BEFORE_ID: &[u8] = b"{\"jsonrpc\":\"2.0\",\"id\":";
 
 #[cfg(test)]
 mod tests {

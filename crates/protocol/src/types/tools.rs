@@ -238,13 +238,16 @@ impl CallToolResult {
         } else {
             text.len() / 16
         };
-        let around = BEFORE_TEXT.len() + AFTER_TEXT.len() + 4;
+        let around = Self::AROUND_TEXT + 2;
         let mut written = Vec::with_capacity(around + text.len() + escapes);
         written.push(b'{');
         Self::write_text(text, &mut written);
         written.push(b'}');
         Payload::from_own_plain(written)
     }
+
+    /// How much [`write_text`](Self::write_text) appends besides the text itself.
+    pub(crate) const AROUND_TEXT: usize = BEFORE_TEXT.len() + AFTER_TEXT.len() + 2;
 
     /// Appends the members of a result that is one text.
     pub(crate) fn write_text(text: &str, out: &mut Vec<u8>) {

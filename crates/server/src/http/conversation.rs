@@ -12,11 +12,13 @@ use std::task::{Context as TaskContext, Poll};
 use std::time::{Duration, Instant};
 
 use http::{Response, StatusCode};
+use switchboard_protocol::http::negotiate::{Accepted, Format};
 use switchboard_protocol::http::server::Stage;
 use switchboard_protocol::jsonrpc::{self, Frame, Malformed, Message};
 use switchboard_protocol::machine::Lane;
 use switchboard_protocol::machine::server::{
-    Answer, Caller, Input, Output, Serve, ServeKey, ServerMachine, ServerState,
+    Answer, Arrival, Arriving, Caller, Input, Output, Reply, Serve, ServeKey, ServerMachine,
+    ServerState,
 };
 use switchboard_protocol::{Method, Payload, Revision};
 use switchboard_transport::http::{
@@ -27,8 +29,8 @@ use tokio::task::AbortHandle;
 
 use super::Home;
 use super::lane::{First, Lanes, Resumes};
-use super::waiting::{Taken, Waiting};
-use crate::context::Visitor;
+use super::waiting::{Later, Ready, Taken, Waiting};
+use crate::context::{Context, Visitor};
 use crate::core::Core;
 use crate::link::{Asked, Link, Session, SessionName};
 use crate::runner::{Running, Started, start, tell};
@@ -67,6 +69,28 @@ struct State {
     caller: Option<Arc<Caller>>,
     /// Wakes the machine at its deadline. Most conversations never need it.
     alarm: Option<Alarm>,
+    /// The call that came last, while its handler has it for the first time and nothing else
+    /// has happened: most are answered then.
+    arriving: Option<Arrived>,
+}
+
+/// A call that is not in flight, on a lane that is not open.
+struct Arrived {
+    call: Arriving,
+    context: Context,
+    lane: Lane,
+    accepted: Accepted,
+}
+
+impl State {
+    /// Something else happens: from here on the call that came last is in flight.
+    fn enter(&mut self, now: Instant) {
+        if let Some(arrived) = self.arriving.take() {
+            self.lanes.open(arrived.lane, arrived.accepted);
+            let serve = arrived.context.serve();
+            self.core.machine.enter(now, arrived.call, serve);
+        }
+    }
 }
 
 /// A task that sleeps until the machine wants to be told the time.
@@ -96,6 +120,7 @@ impl Conversation {
                 lanes: Lanes::default(),
                 caller: None,
                 alarm: None,
+                arriving: None,
             }),
         }
     }
@@ -140,13 +165,81 @@ impl Conversation {
             self.principal.get_or_init(|| Arc::clone(principal));
         }
         self.me.get_or_init(|| Arc::downgrade(self));
+        let now = Instant::now();
         let mut state = self.lock();
-        let lane = state.lanes.open(accepts);
-        self.receive(state, lane, post.frame, &visitor);
+        state.enter(now);
+        let lane = state.lanes.number();
+        let mut out = Vec::new();
+        match state.core.receive(now, lane, post.frame, &mut out) {
+            Some(Arrival { serve, call, .. })
+                if out.is_empty() && accepts.choose(false) == Some(Format::Json) =>
+            {
+                let context = self.context(serve, visitor);
+                state.arriving = Some(Arrived {
+                    call,
+                    context: context.clone(),
+                    lane,
+                    accepted: accepts,
+                });
+                drop(state);
+                if let Some(reply) = self.begin(now, context) {
+                    return Taken::Answered(reply.response(era, headers));
+                }
+            }
+            arrival => {
+                state.lanes.open(lane, accepts);
+                self.settle(&mut state, Stage::Admission, &mut out);
+                if let Some(Arrival { serve, call, .. }) = arrival {
+                    state.core.machine.enter(now, call, &serve);
+                    out.push(Output::Serve(serve));
+                }
+                self.go_on(state, out, &visitor);
+            }
+        }
         let patience = self.stream_settings().keep_alive;
         // From here on, being dropped means that the client has gone.
         let waiting = Waiting::new(Arc::clone(self), lane, patience);
-        Taken::new(waiting, era, accepts, headers)
+        Taken::Waiting(Later::new(waiting, era, accepts, headers))
+    }
+
+    /// Has a call handled that just came. If it is answered at once, and nothing happens
+    /// before, it never is in flight.
+    fn begin(self: &Arc<Self>, now: Instant, context: Context) -> Option<Ready> {
+        let key = context.serve().key;
+        let started = start(&*self.home.site.service, &context);
+        let mut errands = Vec::new();
+        match started {
+            Started::Done(answer) => {
+                let mut state = self.lock();
+                let is_this = |arrived: &mut Arrived| arrived.context.serve().key == key;
+                let Some(arrived) = state.arriving.take_if(is_this) else {
+                    drop(state);
+                    self.answered(key, answer, &mut errands);
+                    self.serve_all(errands, context.visitor());
+                    return None;
+                };
+                let call = arrived.call;
+                let reply = state.core.answer(now, call, &context, answer, &mut errands);
+                match reply {
+                    Some(Reply::Text(text)) => return Some(Ready::Text(text.to_bytes())),
+                    Some(Reply::Response(response)) => return Some(Ready::Response(response)),
+                    None => {}
+                }
+                // The client is asked.
+                state.core.take_own(0, &mut errands);
+                state.lanes.open(arrived.lane, arrived.accepted);
+                self.settle(&mut state, Stage::Answer, &mut errands);
+                self.set_alarm(&mut state);
+                drop(state);
+                self.serve_all(errands, context.visitor());
+            }
+            Started::Waiting(running) => {
+                let mut state = self.lock();
+                state.enter(now);
+                self.wait(state, context, running);
+            }
+        }
+        None
     }
 
     /// Takes in what a client of 2024-11-05 posted; it is answered on the one stream.
@@ -155,7 +248,12 @@ impl Conversation {
         frame: Result<Frame, Malformed>,
         visitor: Visitor,
     ) {
-        self.receive(self.lock(), Lane::SHARED, frame, &visitor);
+        let mut state = self.lock();
+        let mut errands = Vec::new();
+        let lane = Lane::SHARED;
+        let input = Input::Received { lane, frame };
+        self.handle(&mut state, Stage::Admission, input, &mut errands);
+        self.go_on(state, errands, &visitor);
     }
 
     /// Opens the stream that belongs to no request, or resumes one.
@@ -200,6 +298,7 @@ impl Conversation {
             && self.principal.get().is_none()
             && self.name.is_unset()
             && state.alarm.is_none()
+            && state.arriving.is_none()
             && state.lanes.is_empty()
             && state.core.is_idle()
     }
@@ -274,17 +373,13 @@ impl Conversation {
         sender.on_closed(move || drop(conversation));
     }
 
-    /// Takes in a message, and has done what follows from it.
-    fn receive(
+    /// Has done what follows from a message.
+    fn go_on(
         self: &Arc<Self>,
         mut state: MutexGuard<'_, State>,
-        lane: Lane,
-        frame: Result<Frame, Malformed>,
+        mut errands: Vec<Output>,
         visitor: &Visitor,
     ) {
-        let input = Input::Received { lane, frame };
-        let mut errands = Vec::new();
-        self.handle(&mut state, Stage::Admission, input, &mut errands);
         if state.core.machine.state() == ServerState::Shutdown {
             // It was ended while this was on its way, so nobody will answer.
             state.lanes.close();
@@ -305,11 +400,11 @@ impl Conversation {
                 }
             }
         }
-        self.serve_all(lane, errands, visitor);
+        self.serve_all(errands, visitor);
     }
 
     /// Has calls handled, in order, and what follows from their answers.
-    fn serve_all(self: &Arc<Self>, lane: Lane, errands: Vec<Output>, visitor: &Visitor) {
+    fn serve_all(self: &Arc<Self>, errands: Vec<Output>, visitor: &Visitor) {
         let mut errands = VecDeque::from(errands);
         let mut next = Vec::new();
         while let Some(errand) = errands.pop_front() {
@@ -320,53 +415,55 @@ impl Conversation {
                 // Mostly it was the only one, and there is room for its answer now.
                 next = Vec::from(std::mem::take(&mut errands));
             }
-            self.serve(lane, serve, visitor, &mut next);
+            self.serve(serve, visitor, &mut next);
             // Answers may have calls started again, with input.
             errands.extend(next.drain(..));
         }
     }
 
     /// Has a call handled; what is to be handled after it is appended.
-    fn serve(
-        self: &Arc<Self>,
-        lane: Lane,
-        serve: Serve,
-        visitor: &Visitor,
-        errands: &mut Vec<Output>,
-    ) {
+    fn serve(self: &Arc<Self>, serve: Serve, visitor: &Visitor, errands: &mut Vec<Output>) {
         let key = serve.key;
-        let link: Arc<dyn Link> = Arc::new(LaneLink {
-            conversation: Arc::clone(self),
-            lane,
-        });
-        let context = self.home.site.context(serve, link, visitor.clone());
+        let context = self.context(serve, visitor.clone());
         match start(&*self.home.site.service, &context) {
             Started::Done(answer) => self.answered(key, answer, errands),
-            Started::Waiting(running) => {
-                let mut state = self.lock();
-                if !state.core.machine.is_open(key) {
-                    // Cancelled while it began. It is dropped without the lock: it is not ours.
-                    drop(state);
-                    context.end();
-                    drop(running);
-                    return;
-                }
-                let conversation = Arc::clone(self);
-                let worker = conversation.work(lane, key, running, visitor.clone());
-                // It cannot get to its end before the lock is free.
-                let task = tokio::spawn(worker);
-                state.core.keep(key, task.abort_handle(), context);
-                self.set_alarm(&mut state);
-            }
+            Started::Waiting(running) => self.wait(self.lock(), context, running),
         }
     }
 
+    fn context(self: &Arc<Self>, serve: Serve, visitor: Visitor) -> Context {
+        let link = Arc::clone(self) as Arc<dyn Link>;
+        self.home.site.context(serve, link, visitor)
+    }
+
+    /// Has a task wait for the answer to a call in flight.
+    fn wait(
+        self: &Arc<Self>,
+        mut state: MutexGuard<'_, State>,
+        context: Context,
+        running: Running,
+    ) {
+        let key = context.serve().key;
+        if !state.core.machine.is_open(key) {
+            // Cancelled while it began. It is dropped without the lock: it is not ours.
+            drop(state);
+            context.end();
+            drop(running);
+            return;
+        }
+        let worker = Arc::clone(self).work(key, running, context.visitor().clone());
+        // It cannot get to its end before the lock is free.
+        let task = tokio::spawn(worker);
+        state.core.keep(key, task.abort_handle(), context);
+        self.set_alarm(&mut state);
+    }
+
     /// A handler that must wait.
-    async fn work(self: Arc<Self>, lane: Lane, key: ServeKey, running: Running, visitor: Visitor) {
+    async fn work(self: Arc<Self>, key: ServeKey, running: Running, visitor: Visitor) {
         let answer = running.await;
         let mut errands = Vec::new();
         self.answered(key, answer, &mut errands);
-        self.serve_all(lane, errands, &visitor);
+        self.serve_all(errands, &visitor);
     }
 
     fn answered(self: &Arc<Self>, key: ServeKey, answer: Answer, errands: &mut Vec<Output>) {
@@ -405,6 +502,7 @@ impl Conversation {
     fn tick(self: &Arc<Self>, now: Instant) {
         let mut state = self.lock();
         let mut out = Vec::new();
+        state.enter(now);
         state.core.handle(now, Input::Tick, &mut out);
         self.settle(&mut state, Stage::Answer, &mut out);
         self.set_alarm(&mut state);
@@ -419,7 +517,9 @@ impl Conversation {
         input: Input,
         out: &mut Vec<Output>,
     ) {
-        state.core.handle(Instant::now(), input, out);
+        let now = Instant::now();
+        state.enter(now);
+        state.core.handle(now, input, out);
         self.settle(state, stage, out);
     }
 
@@ -464,7 +564,7 @@ impl Conversation {
     }
 }
 
-/// A conversation, as those see it who have news for everyone.
+/// A conversation, as handlers see it, and those who have news for everyone.
 impl Link for Conversation {
     fn tell(&self, input: Input) {
         if let Some(me) = self.me() {
@@ -478,6 +578,7 @@ impl Link for Conversation {
             let mut state = me.lock();
             let mut out = Vec::new();
             let now = Instant::now();
+            state.enter(now);
             state.core.ask(now, key, method, params, asker, &mut out);
             me.settle(&mut state, Stage::Answer, &mut out);
             me.set_alarm(&mut state);
@@ -499,8 +600,22 @@ impl Link for Conversation {
         &self.home.site.seals
     }
 
-    fn poll_room(&self, _task: &mut TaskContext<'_>) -> Poll<()> {
-        Poll::Ready(())
+    fn poll_room(&self, key: ServeKey, task: &mut TaskContext<'_>) -> Poll<()> {
+        let state = self.lock();
+        match state.core.machine.lane(key) {
+            Some(lane) => state.lanes.poll_room(lane, task),
+            None => Poll::Ready(()),
+        }
+    }
+
+    fn release(&self, key: ServeKey, retry: Duration) {
+        if let Some(me) = self.me() {
+            let mut state = me.lock();
+            state.enter(Instant::now());
+            if let Some(lane) = state.core.machine.lane(key) {
+                state.lanes.release(&me, lane, retry);
+            }
+        }
     }
 
     fn hears(&self, owner: &TaskOwner) -> bool {
@@ -521,39 +636,5 @@ impl Link for Conversation {
             Kind::Stateless => self.tell(Input::Close),
             Kind::Session | Kind::Old | Kind::Sessionless => self.lock().lanes.end_shared(),
         }
-    }
-}
-
-/// A conversation, as the handlers see it whose calls came on one lane.
-struct LaneLink {
-    conversation: Arc<Conversation>,
-    lane: Lane,
-}
-
-impl Link for LaneLink {
-    fn tell(&self, input: Input) {
-        self.conversation.tell(input);
-    }
-
-    fn ask(&self, key: ServeKey, method: Method, params: Option<Payload>) -> Asked {
-        self.conversation.ask(key, method, params)
-    }
-
-    fn session(&self) -> Option<Session> {
-        self.conversation.session()
-    }
-
-    fn seals(&self) -> &SealingKeys {
-        self.conversation.seals()
-    }
-
-    fn poll_room(&self, task: &mut TaskContext<'_>) -> Poll<()> {
-        self.conversation.lock().lanes.poll_room(self.lane, task)
-    }
-
-    fn release(&self, retry: Duration) {
-        let conversation = &self.conversation;
-        let mut state = conversation.lock();
-        state.lanes.release(conversation, self.lane, retry);
     }
 }

@@ -123,17 +123,21 @@ impl Lanes {
         self.lanes.0.is_empty()
     }
 
-    /// A lane for a POST that has come.
-    pub(super) fn open(&mut self, accepted: Accepted) -> Lane {
+    /// A number for the lane of a POST that has come.
+    pub(super) const fn number(&mut self) -> Lane {
         self.last += 1;
+        Lane(self.last)
+    }
+
+    /// Opens the lane of a POST that was not answered at once.
+    pub(super) fn open(&mut self, lane: Lane, accepted: Accepted) {
         let state = State {
             accepted,
             first: None,
             waker: None,
             way: Way::Undecided,
         };
-        self.lanes.insert(self.last, Box::new(state));
-        Lane(self.last)
+        self.lanes.insert(lane.0, Box::new(state));
     }
 
     /// What a POST is answered with; none if nobody will answer any more.

@@ -12,7 +12,7 @@ use bytes::Bytes;
 use http::{HeaderMap, Response, StatusCode};
 use switchboard_protocol::Era;
 use switchboard_protocol::http::negotiate::{Accepted, Format};
-use switchboard_protocol::http::server::begin_answer;
+use switchboard_protocol::http::server::{Stage, begin_answer, status_for};
 use switchboard_protocol::jsonrpc::{self, Message};
 use switchboard_protocol::machine::Lane;
 use switchboard_transport::http::{Body, accepted, event_stream, events, json, json_in};
@@ -22,14 +22,47 @@ use super::conversation::Conversation;
 use super::lane::First;
 
 /// A POST that was taken in.
-pub(super) struct Taken {
+pub(super) enum Taken {
+    /// It has its response.
+    Answered(Response<Body>),
+    /// It must wait for that.
+    Waiting(Later),
+}
+
+/// The answer to a call that was never in flight.
+pub(super) enum Ready {
+    /// The text of a result.
+    Text(Bytes),
+    /// Any other.
+    Response(jsonrpc::Response),
+}
+
+impl Ready {
+    /// The response to a client that takes JSON.
+    pub(super) fn response(self, era: Era, headers: Arc<HeaderMap>) -> Response<Body> {
+        let (status, text) = match self {
+            Self::Text(text) => (StatusCode::OK, text),
+            Self::Response(response) => {
+                let status = match &response.outcome {
+                    Ok(_) => StatusCode::OK,
+                    Err(error) => status_for(error.code, era, Stage::Answer),
+                };
+                (status, Message::from(response).to_bytes())
+            }
+        };
+        json_in(room(headers), status, text)
+    }
+}
+
+/// A POST that waits, and what its response depends on.
+pub(super) struct Later {
     waiting: Waiting,
     era: Era,
     accepts: Accepted,
     headers: Arc<HeaderMap>,
 }
 
-impl Taken {
+impl Later {
     pub(super) const fn new(
         waiting: Waiting,
         era: Era,
@@ -44,13 +77,8 @@ impl Taken {
         }
     }
 
-    /// By which conversation.
-    pub(super) const fn conversation(&self) -> &Arc<Conversation> {
-        self.waiting.conversation()
-    }
-
     /// Answers it.
-    pub(super) async fn answer(&mut self) -> Response<Body> {
+    pub(super) async fn answer(mut self) -> Response<Body> {
         match (&mut self.waiting).await {
             Some(First::Nothing) => accepted(),
             Some(First::Stream(body)) => event_stream(body),
@@ -58,17 +86,20 @@ impl Taken {
             Some(First::Answer(message, stage)) => {
                 match begin_answer(&message, self.era, stage, self.accepts) {
                     Some((status, Format::Json)) => {
-                        // A handler may have kept them.
-                        let room = Arc::get_mut(&mut self.headers).map(std::mem::take);
-                        json_in(room.unwrap_or_default(), status, message.to_bytes())
+                        json_in(room(self.headers), status, message.to_bytes())
                     }
-                    Some(_) => one_event(self.conversation(), &message),
+                    Some(_) => one_event(&self.waiting.conversation, &message),
                     None => accepted(),
                 }
             }
             None => gone(),
         }
     }
+}
+
+/// The room of headers, unless a handler has kept them.
+fn room(headers: Arc<HeaderMap>) -> HeaderMap {
+    Arc::into_inner(headers).unwrap_or_default()
 }
 
 /// Waits for what a POST is answered with. If it is dropped before, the client has gone.
@@ -92,10 +123,6 @@ impl Waiting {
             timer: None,
             is_answered: false,
         }
-    }
-
-    pub(super) const fn conversation(&self) -> &Arc<Conversation> {
-        &self.conversation
     }
 }
 

@@ -63,16 +63,33 @@ pub struct TextResult<'a> {
 }
 
 impl TextResult<'_> {
+    /// The response as JSON text.
+    pub fn to_bytes(&self) -> Bytes {
+        let mut out = Vec::with_capacity(self.plain_length());
+        self.write(&mut out);
+        out.into()
+    }
+
+    /// How long it is if nothing in the text must be escaped.
+    fn plain_length(&self) -> usize {
+        let front = match self.front.len() {
+            0 => 0,
+            length => length + 1,
+        };
+        let text = CallToolResult::AROUND_TEXT + self.text.len();
+        self.id.head_length() + RESULT.len() + front + text + END.len()
+    }
+
     /// Appends the response as one line of JSON text, without the line's end.
     pub fn write(&self, out: &mut Vec<u8>) {
         self.id.write_head(out);
-        out.extend_from_slice(b",\"result\":{");
+        out.extend_from_slice(RESULT);
         if !self.front.is_empty() {
             out.extend_from_slice(self.front);
             out.push(b',');
         }
         CallToolResult::write_text(&self.text, out);
-        out.extend_from_slice(b"}}");
+        out.extend_from_slice(END);
     }
 }
 
@@ -213,6 +230,9 @@ fn progress_token(serve: &Serve) -> Option<Bytes> {
     Envelope::of(params).progress_token_of(params)
 }
 
+const RESULT: &[u8] = b",\"result\":{";
+const END: &[u8] = b"}}";
+
 /// A longer text is made a payload, which is sent without another copy.
 const LONG_TEXT: usize = 8 * 1024;
 
@@ -272,7 +292,12 @@ mod tests {
         let mut written = Vec::new();
         match reply {
             Reply::Response(response) => return response.clone().into(),
-            Reply::Text(text) => text.write(&mut written),
+            Reply::Text(text) => {
+                text.write(&mut written);
+                assert_eq!(text.to_bytes(), written);
+                let escapes = written.iter().filter(|byte| **byte == b'\\').count();
+                assert_eq!(text.plain_length() + escapes, written.len());
+            }
         }
         match Frame::read(&written.into(), &Limits::default()) {
             Ok(Frame::Single(message)) => message,

@@ -152,6 +152,11 @@ impl ServerMachine {
         !self.over && self.serving.get(key).is_some()
     }
 
+    /// The lane that a call in flight came on.
+    pub fn lane(&self, key: ServeKey) -> Option<Lane> {
+        self.serving.get(key).map(|in_flight| in_flight.lane)
+    }
+
     /// How many questions to the client have no answer yet.
     pub fn open_questions(&self) -> usize {
         self.asked.len()
