@@ -2,6 +2,8 @@
 //!
 //! Fault matrix: 1 to 50.
 
+use std::io::Write;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -159,9 +161,54 @@ async fn an_answer_over_the_limit_is_an_error_that_names_the_limit() {
     assert!(error.is_timeout(), "{error}");
     client.close().await;
     server.check_gone().unwrap();
-    let most = most_memory();
-    assert!(most < 400 * 1024, "took {most} KiB of memory");
 }
+
+/// A process of its own: in this one other tests need memory too.
+#[test]
+fn a_line_that_never_ends_takes_no_more_memory_than_the_limit() {
+    if std::env::var_os(ALONE).is_some() {
+        return take_endless_line();
+    }
+    let program = std::env::current_exe().unwrap();
+    let output = Command::new(program)
+        .args([
+            "--exact",
+            "stdio::a_line_that_never_ends_takes_no_more_memory_than_the_limit",
+        ])
+        .args(["--nocapture", "--test-threads", "1"])
+        .env(ALONE, "1")
+        .output()
+        .unwrap();
+    let words = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{words}");
+    let most = words
+        .lines()
+        .find_map(|line| line.split_once("KiB at most: "))
+        .and_then(|(_, number)| number.trim().parse::<u64>().ok())
+        .expect("it says how much it took");
+    // The limit of 16 MiB twice, and what the program itself takes.
+    assert!(most < 96 * 1024, "took {most} KiB of memory");
+}
+
+fn take_endless_line() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime can be had");
+    runtime.block_on(async {
+        let server = Server::stdio("endless-line", Eras::Modern);
+        let client = server.connect().await.expect("it opens as it should");
+        let error = client.call("defect").await.expect_err("over the limit");
+        let checked = check_error(&error, Class::Limit, &["16777216 bytes"], true);
+        checked.expect("it names the limit");
+        client.close().await;
+        server.check_gone().expect("nothing is left");
+    });
+    let mut stdout = std::io::stdout();
+    writeln!(stdout, "\nKiB at most: {}", most_memory()).expect("the other process reads it");
+}
+
+const ALONE: &str = "SWITCHBOARD_TEST_ALONE";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_call_has_its_own_answer_or_none() {
