@@ -40,7 +40,11 @@ pub(crate) fn start(service: &dyn Service, context: &Context) -> Started {
             let mut running = Running { future, context };
             // If it must wait, the task that it becomes polls it again with its own waker.
             match running.poll_answer(&mut TaskContext::from_waker(Waker::noop())) {
-                Poll::Ready(answer) => answer,
+                Poll::Ready(answer) => {
+                    // It has answered, even if what it leaves behind breaks.
+                    let _ = catch_unwind(AssertUnwindSafe(|| drop(running)));
+                    answer
+                }
                 Poll::Pending => return Started::Waiting(running),
             }
         }

@@ -2,10 +2,10 @@
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, OnceLock};
 use std::task::{Context as TaskContext, Waker};
 
-use http::Request;
+use http::{HeaderValue, Request, StatusCode};
 use http_body::Body as _;
 use switchboard_transport::http::Body;
 use tokio::sync::Notify;
@@ -101,4 +101,47 @@ async fn a_client_that_goes_as_its_stream_begins_holds_up_nobody() {
     // The runtime lets go of the handler's task when it next comes by.
     yield_now().await;
     assert_eq!(Arc::strong_count(&go), 1, "nothing is left behind");
+}
+
+/// A message of the handshake era.
+fn posted(session: Option<&HeaderValue>, body: &str) -> Request<String> {
+    let request = Request::post("http://127.0.0.1/mcp")
+        .header("host", "127.0.0.1")
+        .header("content-type", "application/json")
+        .header("accept", "application/json, text/event-stream");
+    let request = match session {
+        Some(session) => request.header("mcp-session-id", session),
+        None => request,
+    };
+    request.body(body.to_owned()).unwrap()
+}
+
+#[tokio::test]
+async fn a_call_is_in_flight_for_whatever_happens_while_its_handler_begins() {
+    let call = r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"meddle"}}"#;
+    let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}"#;
+    let opening = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#;
+    let opened = Arc::new(OnceLock::<(HttpService, HeaderValue)>::new());
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let (known, told) = (Arc::clone(&opened), Arc::clone(&heard));
+    let meddle = move || {
+        let (known, told) = (Arc::clone(&known), Arc::clone(&told));
+        async move {
+            let (service, session) = known.get().unwrap();
+            for message in [call, cancel] {
+                let response = service.handle(posted(Some(session), message)).await;
+                told.lock().unwrap().push(response.status());
+            }
+            "late"
+        }
+    };
+    let service = service(Server::new("test", "1").tool(tool("meddle", meddle)));
+    let response = service.handle(posted(None, opening)).await;
+    let session = response.headers()["mcp-session-id"].clone();
+    let (service, session) = opened.get_or_init(|| (service, session));
+    let response = service.handle(posted(Some(session), call)).await;
+    // It was cancelled, so nobody is answered.
+    assert_eq!(response.status(), StatusCode::ACCEPTED);
+    let expected = [StatusCode::BAD_REQUEST, StatusCode::ACCEPTED];
+    assert_eq!(*heard.lock().unwrap(), expected, "its id was taken");
 }
