@@ -178,13 +178,14 @@ impl Conversations {
     /// Finds who answers a POST, and has it taken in.
     fn take(&self, post: Post) -> Result<(Taken, After), Box<Response<Body>>> {
         let endpoint = &self.home.settings.endpoint;
+        let now = Instant::now();
         match &post.admission {
             Admission::Stateless if !can_be_answered(&post) => {
                 let wanted = Format::EventStream.media_type();
                 let refusal = Refusal::NotAcceptable { wanted };
                 Err(refuse(&refusal, endpoint, Some(&post.frame)).into())
             }
-            Admission::Stateless => Ok(self.take_alone(post)),
+            Admission::Stateless => Ok(self.take_alone(now, post)),
             Admission::Sessionless { revision } => {
                 let Ok(place) = Arc::clone(&self.home.alone).try_acquire_owned() else {
                     let limit = self.home.site.limits.sessions;
@@ -194,11 +195,11 @@ impl Conversations {
                 let machine = ServerMachine::sessionless(config, *revision);
                 let home = Arc::clone(&self.home);
                 let alone = Conversation::new(home, machine, Kind::Sessionless).taking(place);
-                Ok((Arc::new(alone).take(post), After::Nothing))
+                Ok((Arc::new(alone).take(now, post), After::Nothing))
             }
-            Admission::Opening => self.open(post),
-            Admission::Session { id, .. } => match self.find(id, post.principal.as_deref()) {
-                Some(conversation) => Ok((conversation.take(post), After::Nothing)),
+            Admission::Opening => self.open(now, post),
+            Admission::Session { id, .. } => match self.find(now, id, post.principal.as_deref()) {
+                Some(conversation) => Ok((conversation.take(now, post), After::Nothing)),
                 None => {
                     let unknown = SessionError::Unknown.into();
                     Err(refuse(&unknown, endpoint, Some(&post.frame)).into())
@@ -209,34 +210,34 @@ impl Conversations {
     }
 
     /// A handshake: if it succeeds, there is a session.
-    fn open(&self, post: Post) -> Result<(Taken, After), Box<Response<Body>>> {
+    fn open(&self, now: Instant, post: Post) -> Result<(Taken, After), Box<Response<Body>>> {
         self.sweep();
         let machine = ServerMachine::new(Arc::clone(&self.configs().http));
         let conversation = Conversation::new(Arc::clone(&self.home), machine, Kind::Session);
         let inserted = self
             .sessions
-            .insert(Instant::now(), conversation, post.principal.clone());
+            .insert(now, conversation, post.principal.clone());
         let (id, conversation) = inserted.map_err(|full| full.response())?;
         let after = After::Opened {
             id,
             principal: post.principal.clone(),
             conversation: Arc::clone(&conversation),
         };
-        Ok((conversation.take(post), after))
+        Ok((conversation.take(now, post), after))
     }
 
     /// A request that stands alone, of the stateless era.
     ///
     /// A machine that has served one serves the next: it knows already what the caller says
     /// of itself in every request, and how results begin.
-    fn take_alone(&self, post: Post) -> (Taken, After) {
+    fn take_alone(&self, now: Instant, post: Post) -> (Taken, After) {
         let configs = self.configs();
         let conversation = configs.idle().pop().unwrap_or_else(|| {
             let machine = ServerMachine::stateless(Arc::clone(&configs.http));
             let home = Arc::clone(&self.home);
             Arc::new(Conversation::new(home, machine, Kind::Stateless))
         });
-        match conversation.take(post) {
+        match conversation.take(now, post) {
             answered @ Taken::Answered(_) => {
                 configs.keep(conversation);
                 (answered, After::Nothing)
@@ -265,8 +266,13 @@ impl Conversations {
         response
     }
 
-    fn find(&self, id: &SessionId, principal: Option<&Principal>) -> Option<Arc<Conversation>> {
-        self.sessions.find(Instant::now(), id, principal)
+    fn find(
+        &self,
+        now: Instant,
+        id: &SessionId,
+        principal: Option<&Principal>,
+    ) -> Option<Arc<Conversation>> {
+        self.sessions.find(now, id, principal)
     }
 }
 
@@ -306,7 +312,7 @@ impl Host for Conversations {
 
     async fn get(self: Arc<Self>, get: Get) -> Response<Body> {
         let session = get.session.as_ref();
-        match session.and_then(|id| self.find(id, get.principal.as_deref())) {
+        match session.and_then(|id| self.find(Instant::now(), id, get.principal.as_deref())) {
             Some(conversation) => conversation.listen(get.last_event_id.as_deref()),
             None => self.unknown_session(),
         }
@@ -356,7 +362,7 @@ impl Host for Conversations {
     }
 
     async fn old_post(self: Arc<Self>, post: OldPost) -> Response<Body> {
-        match self.find(&post.session, post.principal.as_deref()) {
+        match self.find(Instant::now(), &post.session, post.principal.as_deref()) {
             Some(conversation) => {
                 let visitor = Visitor {
                     principal: post.principal,

@@ -15,7 +15,7 @@ use super::header;
 
 /// A session id. Whoever knows it can speak for the session, so it is not printed.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub struct SessionId(String);
+pub struct SessionId(HeaderValue);
 
 impl SessionId {
     /// Takes visible ASCII of at most 1 KiB.
@@ -24,8 +24,11 @@ impl SessionId {
     /// When it is empty, too long or holds anything else.
     pub fn new(text: impl Into<String>) -> Result<Self, SessionError> {
         let text = text.into();
-        let is_visible = text.bytes().all(|byte| (0x21..=0x7E).contains(&byte));
-        Self::checked(text, is_visible)
+        if !is_id(text.as_bytes()) {
+            return Err(SessionError::Malformed);
+        }
+        let value = HeaderValue::try_from(text).map_err(|_| SessionError::Malformed)?;
+        Ok(Self::secret(value))
     }
 
     /// The id that a request carries, or that a server mints.
@@ -36,43 +39,52 @@ impl SessionId {
     /// # Errors
     /// When there are several or it is malformed.
     pub fn read(headers: &HeaderMap) -> Result<Option<Self>, SessionError> {
-        Self::of(Field::of(headers, &header::SESSION_ID))
+        let found = Self::of(Field::of(headers, &header::SESSION_ID))?;
+        // It may be kept for long, and the other headers need not.
+        found.map(|id| Self::new(id.as_str())).transpose()
     }
 
-    /// The same of the header alone.
+    /// The same of the header alone, whose memory it shares.
     pub(super) fn of(field: Field<'_>) -> Result<Option<Self>, SessionError> {
         let value = match field {
             Field::Absent => return Ok(None),
             Field::Once(value) => value,
             Field::Repeated => return Err(SessionError::Repeated),
         };
+        if is_id(value.as_bytes()) {
+            return Ok(Some(Self::secret(value.clone())));
+        }
+        // There may be blanks around it.
         let text = value.to_str().map_err(|_| SessionError::Malformed)?;
-        let text = text.trim_matches([' ', '\t']);
-        // All else that is text in a header is visible.
-        let is_visible = memchr::memchr2(b' ', b'\t', text.as_bytes()).is_none();
-        Self::checked(text, is_visible).map(Some)
+        Self::new(text.trim_matches([' ', '\t'])).map(Some)
     }
 
-    fn checked(text: impl Into<String>, is_visible: bool) -> Result<Self, SessionError> {
-        let text = text.into();
-        if text.is_empty() || text.len() > MAX_LENGTH || !is_visible {
-            return Err(SessionError::Malformed);
-        }
-        Ok(Self(text))
+    fn secret(mut value: HeaderValue) -> Self {
+        value.set_sensitive(true);
+        Self(value)
     }
 
     /// The id itself.
     pub fn as_str(&self) -> &str {
-        &self.0
+        str::from_utf8(self.as_bytes()).unwrap_or_default()
+    }
+
+    /// The same, as bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        self.0.as_bytes()
     }
 
     /// The value of the header, marked as a secret.
     pub fn header_value(&self) -> HeaderValue {
-        let mut value =
-            HeaderValue::from_str(&self.0).expect("invariant: visible ASCII is a header value");
-        value.set_sensitive(true);
-        value
+        self.0.clone()
     }
+}
+
+/// May an id look like this?
+fn is_id(text: &[u8]) -> bool {
+    // Without a way out in between, so that many bytes are looked at in one go.
+    let is_visible = |all: bool, byte: &u8| all & (0x21..=0x7E).contains(byte);
+    (1..=MAX_LENGTH).contains(&text.len()) && text.iter().fold(true, is_visible)
 }
 
 impl fmt::Debug for SessionId {

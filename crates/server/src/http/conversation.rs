@@ -152,7 +152,7 @@ impl Conversation {
     }
 
     /// Takes in a POST. What it is answered with may be there then, or be waited for.
-    pub(super) fn take(self: &Arc<Self>, post: Post) -> Taken {
+    pub(super) fn take(self: &Arc<Self>, now: Instant, post: Post) -> Taken {
         let era = post.admission.era();
         let accepts = post.accepted;
         let headers = Arc::new(post.headers);
@@ -165,7 +165,6 @@ impl Conversation {
             self.principal.get_or_init(|| Arc::clone(principal));
         }
         self.me.get_or_init(|| Arc::downgrade(self));
-        let now = Instant::now();
         let mut state = self.lock();
         state.enter(now);
         let lane = state.lanes.number();

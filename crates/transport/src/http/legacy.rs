@@ -176,7 +176,7 @@ impl<S> Sessions<S> {
 
     fn shard(&self, id: &SessionId) -> &Mutex<Shard<S>> {
         // Ids are random, and one that a client made up is nowhere.
-        let last = id.as_str().bytes().last().unwrap_or_default();
+        let last = id.as_bytes().last().copied().unwrap_or_default();
         let [first, ..] = &self.shards;
         self.shards.get(usize::from(last) % SHARDS).unwrap_or(first)
     }

@@ -24,7 +24,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
-use tokio::task::JoinSet;
+use tokio::task::{JoinSet, unconstrained};
 use tokio::time::Sleep;
 
 use super::socket::{Activity, OpenBody, Socket};
@@ -170,6 +170,8 @@ struct Watch {
     activity: Arc<Activity>,
     every: Duration,
     timer: Pin<Box<Sleep>>,
+    /// The timer will wake the task.
+    is_set: bool,
     /// After how many looks each patience ends.
     head_looks: u32,
     idle_looks: u32,
@@ -193,6 +195,7 @@ impl Watch {
             activity,
             every,
             timer: Box::pin(tokio::time::sleep(every)),
+            is_set: false,
             head_looks: looks(settings.header_timeout),
             idle_looks: looks(settings.idle_timeout),
             stall_looks: looks(settings.write_stall),
@@ -206,13 +209,19 @@ impl Watch {
 
     /// Ready when the connection has kept us waiting for too long.
     fn poll_lapse(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        while self.timer.as_mut().poll(cx).is_ready() {
+        // Once is enough: the task stays the same. Not even a task that has done much may be
+        // put off then.
+        if self.is_set && !self.timer.is_elapsed() {
+            return Poll::Pending;
+        }
+        while pin!(unconstrained(self.timer.as_mut())).poll(cx).is_ready() {
             if self.has_lapsed() {
                 return Poll::Ready(());
             }
             let next = self.timer.deadline() + self.every;
             self.timer.as_mut().reset(next);
         }
+        self.is_set = true;
         Poll::Pending
     }
 
