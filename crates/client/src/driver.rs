@@ -10,6 +10,7 @@ mod pipe;
 mod timer;
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use switchboard_protocol::machine::Wire as WireKind;
 use switchboard_protocol::machine::client::ClientConfig;
@@ -84,6 +85,11 @@ fn desk(spec: &Spec, shared: Arc<Shared>, wire: WireKind) -> Desk {
     config.max_questions = spec.limits.questions;
     config.max_rounds = spec.limits.rounds;
     Desk::new(shared, Arc::from(spec.target()), config)
+}
+
+/// The clock of the runtime, which tests can stop.
+fn now() -> Instant {
+    tokio::time::Instant::now().into_std()
 }
 
 /// Says that nothing is left of a connection, also when its task panics.

@@ -4,8 +4,8 @@
 //! takes everything at once. So calls that are made together are written together.
 
 use std::mem;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::Waker;
+use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use switchboard_protocol::Payload;
 use switchboard_protocol::jsonrpc::{ErrorObject, Notification};
@@ -14,6 +14,7 @@ use switchboard_protocol::types::{LoggingLevel, SubscriptionFilter};
 
 use crate::slot::Slot;
 use crate::subscription::Channel;
+use crate::watched::Watched;
 
 /// What is wanted.
 #[derive(Debug)]
@@ -36,53 +37,38 @@ pub(crate) enum Command {
 
 /// Where commands wait.
 #[derive(Debug, Default)]
-pub(crate) struct Inbox(Mutex<State>);
+pub(crate) struct Inbox(Watched<State>);
 
 #[derive(Debug, Default)]
 struct State {
     commands: Vec<Command>,
-    waker: Option<Waker>,
     is_over: bool,
 }
 
 impl Inbox {
     /// Puts a command in: false if nobody takes any more.
     pub(crate) fn push(&self, command: Command) -> bool {
-        let waker = {
-            let mut state = self.lock();
-            if state.is_over {
-                return false;
+        self.0.change(|state| {
+            if !state.is_over {
+                state.commands.push(command);
             }
-            state.commands.push(command);
-            state.waker.take()
-        };
-        if let Some(waker) = waker {
-            waker.wake();
-        }
-        true
+            !state.is_over
+        })
     }
 
-    /// Takes all that is there; if there is nothing, whoever puts something in wakes `waker`.
-    pub(crate) fn take(&self, commands: &mut Vec<Command>, waker: &Waker) {
-        let mut state = self.lock();
-        if state.commands.is_empty() {
-            if !state.waker.as_ref().is_some_and(|old| old.will_wake(waker)) {
-                state.waker = Some(waker.clone());
-            }
-        } else {
+    /// Takes all that is there; if there is nothing, whoever puts something in wakes the task.
+    pub(crate) fn poll_take(&self, commands: &mut Vec<Command>, cx: &Context<'_>) -> Poll<()> {
+        self.0.poll(cx, |state| {
             mem::swap(commands, &mut state.commands);
-        }
+            (!commands.is_empty()).then_some(())
+        })
     }
 
     /// Nothing is taken any more. Gives back what still waits.
     pub(crate) fn close(&self) -> Vec<Command> {
-        let mut state = self.lock();
-        state.is_over = true;
-        state.waker = None;
-        mem::take(&mut state.commands)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.look(|state| {
+            state.is_over = true;
+            mem::take(&mut state.commands)
+        })
     }
 }

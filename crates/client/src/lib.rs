@@ -46,6 +46,7 @@ mod telling;
 mod tool_call;
 mod tool_result;
 mod tools;
+mod watched;
 mod words;
 
 pub use call::{Call, CallFuture};

@@ -4,13 +4,13 @@
 //! caller does with progress never holds up anybody else.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 
 use switchboard_protocol::Payload;
 use switchboard_protocol::machine::client::CallError;
 
 use crate::error::Cause;
+use crate::watched::Watched;
 
 /// What became of a call.
 pub(crate) type Outcome = Result<Payload, Unanswered>;
@@ -26,13 +26,12 @@ pub(crate) struct Unanswered {
 
 /// One call's outcome.
 #[derive(Debug, Default)]
-pub(crate) struct Slot(Mutex<State>);
+pub(crate) struct Slot(Watched<State>);
 
 #[derive(Debug, Default)]
 struct State {
     outcome: Option<Outcome>,
     progress: VecDeque<Payload>,
-    waker: Option<Waker>,
 }
 
 /// What a caller finds in a slot.
@@ -47,12 +46,12 @@ pub(crate) enum Found {
 impl Slot {
     /// The call is over.
     pub(crate) fn finish(&self, outcome: Outcome) {
-        self.change(|state| state.outcome = Some(outcome));
+        self.0.change(|state| state.outcome = Some(outcome));
     }
 
     /// The call reports progress. Of a caller that does not look, only the latest is kept.
     pub(crate) fn report(&self, progress: Payload) {
-        self.change(|state| {
+        self.0.change(|state| {
             if state.progress.len() >= MOST_PROGRESS {
                 state.progress.pop_front();
             }
@@ -62,36 +61,10 @@ impl Slot {
 
     /// What has come, progress first.
     pub(crate) fn poll(&self, cx: &Context<'_>) -> Poll<Found> {
-        let mut state = self.lock();
-        if let Some(progress) = state.progress.pop_front() {
-            return Poll::Ready(Found::Progress(progress));
-        }
-        if let Some(outcome) = state.outcome.take() {
-            return Poll::Ready(Found::Outcome(outcome));
-        }
-        if !state
-            .waker
-            .as_ref()
-            .is_some_and(|old| old.will_wake(cx.waker()))
-        {
-            state.waker = Some(cx.waker().clone());
-        }
-        Poll::Pending
-    }
-
-    fn change(&self, change: impl FnOnce(&mut State)) {
-        let waker = {
-            let mut state = self.lock();
-            change(&mut state);
-            state.waker.take()
-        };
-        if let Some(waker) = waker {
-            waker.wake();
-        }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.poll(cx, |state| {
+            let progress = state.progress.pop_front().map(Found::Progress);
+            progress.or_else(|| state.outcome.take().map(Found::Outcome))
+        })
     }
 }
 

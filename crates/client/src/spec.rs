@@ -10,7 +10,7 @@ use switchboard_protocol::Era;
 use switchboard_protocol::machine::client::Mode;
 use switchboard_protocol::types::Implementation;
 use switchboard_transport::credentials::Credentials;
-use switchboard_transport::http::client::ClientSettings;
+use switchboard_transport::http::client::{ClientSettings, shown};
 use switchboard_transport::process::ProcessSpec;
 
 mod limits;
@@ -258,7 +258,7 @@ impl Spec {
     pub fn target(&self) -> String {
         match &self.target {
             Target::Process(process) => process.to_string(),
-            Target::Http(http) => words::without_query(&http.url),
+            Target::Http(http) => shown(&http.url),
             Target::Pipe => "pipe".to_owned(),
         }
     }

@@ -4,8 +4,8 @@
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Waker};
+use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use switchboard_protocol::machine::client::{CallError, CallKey};
 use switchboard_protocol::types::SubscriptionFilter;
@@ -15,6 +15,7 @@ use crate::error::{Error, ErrorKind};
 use crate::host::Change;
 use crate::inbox::Command;
 use crate::slot::Unanswered;
+use crate::watched::Watched;
 
 /// A subscription that stands. Dropping it ends it at the server.
 #[derive(Debug)]
@@ -35,12 +36,14 @@ impl Subscription {
 
     /// What the server agreed to. It may change when the connection had to be renewed.
     pub fn granted(&self) -> SubscriptionFilter {
-        self.channel.lock().granted.clone().unwrap_or_default()
+        self.channel
+            .0
+            .look(|state| state.granted.clone().unwrap_or_default())
     }
 
     /// How many changes were dropped because nobody took them.
     pub fn dropped(&self) -> u64 {
-        self.channel.lock().dropped
+        self.channel.0.look(|state| state.dropped)
     }
 
     /// The next change. `None` when the server has ended the subscription.
@@ -73,7 +76,7 @@ impl Drop for Subscription {
 
 /// Where the changes of a subscription come to lie.
 #[derive(Debug, Default)]
-pub(crate) struct Channel(Mutex<State>);
+pub(crate) struct Channel(Watched<State>);
 
 #[derive(Debug, Default)]
 struct State {
@@ -81,17 +84,16 @@ struct State {
     changes: VecDeque<Change>,
     dropped: u64,
     end: Option<Result<(), Unanswered>>,
-    waker: Option<Waker>,
 }
 
 impl Channel {
     pub(crate) fn grant(&self, granted: SubscriptionFilter) {
-        self.change(|state| state.granted = Some(granted));
+        self.0.change(|state| state.granted = Some(granted));
     }
 
     /// Tells of a change. A change of a list that waits already is not told twice.
     pub(crate) fn tell(&self, change: &Change) {
-        self.change(|state| {
+        self.0.change(|state| {
             if state.changes.contains(change) {
                 return;
             }
@@ -104,69 +106,47 @@ impl Channel {
     }
 
     pub(crate) fn end(&self, outcome: Result<(), Unanswered>) {
-        self.change(|state| state.end = Some(outcome));
+        self.0.change(|state| state.end = Some(outcome));
     }
 
     /// Is this change one that was asked for?
     pub(crate) fn wants(&self, change: &Change) -> bool {
-        let state = self.lock();
-        let Some(granted) = &state.granted else {
-            return false;
-        };
-        match change {
-            Change::Tools => granted.wants_tools(),
-            Change::Prompts => granted.wants_prompts(),
-            Change::Resources => granted.wants_resources(),
-            Change::Resource(uri) => granted.resources().contains(uri),
-            Change::Task(id) => granted.tasks().contains(id),
-            Change::Visit(_) => false,
-        }
+        self.0.look(|state| {
+            let Some(granted) = &state.granted else {
+                return false;
+            };
+            match change {
+                Change::Tools => granted.wants_tools(),
+                Change::Prompts => granted.wants_prompts(),
+                Change::Resources => granted.wants_resources(),
+                Change::Resource(uri) => granted.resources().contains(uri),
+                Change::Task(id) => granted.tasks().contains(id),
+                Change::Visit(_) => false,
+            }
+        })
     }
 
     fn poll_granted(&self, cx: &Context<'_>) -> Poll<Result<(), ErrorKind>> {
-        let mut state = self.lock();
-        match &state.end {
-            Some(Err(unanswered)) => return Poll::Ready(Err(unanswered.clone().into())),
-            Some(Ok(())) => return Poll::Ready(Ok(())),
-            None if state.granted.is_some() => return Poll::Ready(Ok(())),
-            None => {}
-        }
-        state.waker = Some(cx.waker().clone());
-        Poll::Pending
+        self.0.poll(cx, |state| match &state.end {
+            Some(outcome) => Some(outcome.clone().map_err(ErrorKind::from)),
+            None => state.granted.is_some().then_some(Ok(())),
+        })
     }
 
     fn poll_next(&self, cx: &Context<'_>) -> Poll<Result<Option<Change>, ErrorKind>> {
-        let mut state = self.lock();
-        if let Some(change) = state.changes.pop_front() {
-            return Poll::Ready(Ok(Some(change)));
-        }
-        match &state.end {
-            Some(Ok(()))
-            | Some(Err(Unanswered {
-                error: CallError::Cancelled,
-                ..
-            })) => Poll::Ready(Ok(None)),
-            Some(Err(unanswered)) => Poll::Ready(Err(unanswered.clone().into())),
-            None => {
-                state.waker = Some(cx.waker().clone());
-                Poll::Pending
+        self.0.poll(cx, |state| {
+            if let Some(change) = state.changes.pop_front() {
+                return Some(Ok(Some(change)));
             }
-        }
-    }
-
-    fn change(&self, change: impl FnOnce(&mut State)) {
-        let waker = {
-            let mut state = self.lock();
-            change(&mut state);
-            state.waker.take()
-        };
-        if let Some(waker) = waker {
-            waker.wake();
-        }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+            Some(match state.end.as_ref()? {
+                Ok(())
+                | Err(Unanswered {
+                    error: CallError::Cancelled,
+                    ..
+                }) => Ok(None),
+                Err(unanswered) => Err(unanswered.clone().into()),
+            })
+        })
     }
 }
 

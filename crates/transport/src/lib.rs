@@ -7,13 +7,19 @@
 //! 2. [`lines`]: messages on a pipe, a line each
 //! 3. [`http`]: an endpoint of Streamable HTTP; its module `client`, with the feature `connect`,
 //!    asks such endpoints, with what `credentials` prove
-//! 4. `process`, with the feature `connect`: servers that are started as child processes
+//! 4. `process`, with the feature `connect`: servers that are started as child processes;
+//!    `Escaped`: what a peer wrote, safe to print
 
 #[cfg(feature = "connect")]
 pub mod credentials;
+#[cfg(feature = "connect")]
+mod escape;
 pub mod http;
 pub mod lines;
 pub mod memory;
 #[cfg(feature = "connect")]
 pub mod process;
 pub mod stdio;
+
+#[cfg(feature = "connect")]
+pub use escape::Escaped;

@@ -19,7 +19,6 @@
 
 mod environment;
 mod error;
-mod escape;
 mod exit;
 mod lookup;
 #[cfg(unix)]
@@ -47,7 +46,6 @@ use std::time::Duration;
 use tokio::time::{sleep, timeout};
 
 pub use error::{Searched, SpawnError};
-pub use escape::Escaped;
 pub use exit::{Exit, Manner, Patience, Stopped};
 pub use spec::ProcessSpec;
 pub use stderr::Stderr;

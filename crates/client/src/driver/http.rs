@@ -30,6 +30,7 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 use crate::desk::Desk;
+use crate::driver::now;
 use crate::driver::timer::Timer;
 use crate::error::Cause;
 use crate::inbox::Command;
@@ -115,11 +116,13 @@ impl Connection {
 
     fn take_commands(&mut self, cx: &Context<'_>) {
         let mut commands = std::mem::take(&mut self.commands);
-        loop {
-            self.desk.shared().inbox.take(&mut commands, cx.waker());
-            if commands.is_empty() {
-                break;
-            }
+        while self
+            .desk
+            .shared()
+            .inbox
+            .poll_take(&mut commands, cx)
+            .is_ready()
+        {
             let now = now();
             for command in commands.drain(..) {
                 // Each request has a connection of its own: none waits behind another.
@@ -228,11 +231,6 @@ impl Connection {
             let _ = timeout(farewell, place.client.send(request)).await;
         }
     }
-}
-
-/// The clock of the runtime, which tests can stop.
-fn now() -> Instant {
-    tokio::time::Instant::now().into_std()
 }
 
 /// Events that wait for the owner; exchanges wait beyond.

@@ -21,6 +21,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::desk::{Desk, Wire};
 use crate::driver::noise::Noise;
+use crate::driver::now;
 use crate::driver::timer::Timer;
 use crate::error::Cause;
 use crate::inbox::Command;
@@ -195,11 +196,13 @@ where
     /// Takes what users want.
     fn take_commands(&mut self, cx: &Context<'_>) {
         let mut commands = std::mem::take(&mut self.commands);
-        loop {
-            self.desk.shared().inbox.take(&mut commands, cx.waker());
-            if commands.is_empty() {
-                break;
-            }
+        while self
+            .desk
+            .shared()
+            .inbox
+            .poll_take(&mut commands, cx)
+            .is_ready()
+        {
             let now = now();
             let most = self.desk.shared().limits.queued.max(1);
             for command in commands.drain(..) {
@@ -367,11 +370,6 @@ impl<R, W> Wire for PipeWire<'_, R, W> {
             report.stderr = stderr.tail();
         }
     }
-}
-
-/// The clock of the runtime, which tests can stop.
-fn now() -> Instant {
-    tokio::time::Instant::now().into_std()
 }
 
 /// How long a process whose pipes are closed may take to say how it ended.

@@ -1,6 +1,7 @@
 //! A server from one line of text.
 
 use http::Uri;
+use switchboard_transport::http::client::shown;
 
 use super::BadSpec;
 
@@ -13,7 +14,7 @@ pub(super) fn url(text: &str) -> Result<Uri, BadSpec> {
     let bad = |why: &str| {
         Err(BadSpec(format!(
             "{:?} {why}",
-            crate::words::plain(&without_query(&uri), 80)
+            crate::words::plain(&shown(&uri), 80)
         )))
     };
     if !matches!(uri.scheme_str(), Some("http" | "https")) {
@@ -26,17 +27,6 @@ pub(super) fn url(text: &str) -> Result<Uri, BadSpec> {
         Some(authority) if !authority.host().is_empty() => Ok(uri),
         _ => bad("names no host"),
     }
-}
-
-/// A URL as it may be shown: queries hold secrets now and then, and so does what stands before
-/// the host.
-pub(super) fn without_query(uri: &Uri) -> String {
-    let scheme = uri.scheme_str().unwrap_or("http");
-    let place = uri.authority().map_or("", |authority| {
-        let text = authority.as_str();
-        text.rsplit_once('@').map_or(text, |(_, place)| place)
-    });
-    format!("{scheme}://{place}{}", uri.path())
 }
 
 /// Words as a shell would cut them, with quotes and backslashes and nothing more.

@@ -56,8 +56,16 @@ async fn a_call_is_cancelled_by_its_token() {
         let role = switchboard_testkit::faulty::Role::new(kind);
         let server = Server::start(on, role);
         let client = server.connect().await.unwrap();
-        let call = client.call("defect").cancel_on(tokio::time::sleep(LITTLE));
-        let error = call.await.expect_err("it is cancelled");
+        let (fire, token) = tokio::sync::oneshot::channel::<()>();
+        let call = client.call("defect").cancel_on(async move {
+            let _ = token.await;
+        });
+        // What is asked after it has been answered, so it is under way.
+        let (outcome, ()) = tokio::join!(call.into_future(), async {
+            alive(&client).await.unwrap();
+            fire.send(()).unwrap();
+        });
+        let error = outcome.expect_err("it is cancelled");
         assert!(matches!(error.kind(), ErrorKind::Cancelled), "{error:?}");
         check_error(&error, Class::Ended, &["cancelled"], true).unwrap();
         alive(&client).await.unwrap();

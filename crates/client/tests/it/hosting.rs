@@ -186,20 +186,29 @@ async fn a_host_that_refuses_says_why() {
     client.close().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_question_that_is_withdrawn_is_dropped_and_not_answered() {
-    let (begun, mut has_begun) = mpsc::unbounded_channel();
-    let (ended, mut has_ended) = mpsc::unbounded_channel();
+/// A host that thinks for ever about a form; told is when it begins, and when it is stopped.
+fn thinking() -> (
+    Handlers,
+    mpsc::UnboundedReceiver<()>,
+    mpsc::UnboundedReceiver<()>,
+) {
+    let (begun, has_begun) = mpsc::unbounded_channel();
+    let (ended, has_ended) = mpsc::unbounded_channel();
     let host = Handlers::new().on_form(move |_, _| {
         let guard = Ended(ended.clone());
-        begun.send(()).unwrap();
+        begun.send(()).expect("the test waits for it");
         async move {
-            // Answers long after anybody wants it.
-            tokio::time::sleep(MOMENT).await;
+            std::future::pending::<()>().await;
             drop(guard);
             Ok(ElicitResult::new(ElicitAction::Accept))
         }
     });
+    (host, has_begun, has_ended)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_question_that_is_withdrawn_is_dropped_and_not_answered() {
+    let (host, mut has_begun, mut has_ended) = thinking();
     let (client, mut peer) = Peer::open(false, host).await;
     let call = tokio::spawn(client.call("x").into_future());
     let request = peer.next().await;
@@ -207,7 +216,7 @@ async fn a_question_that_is_withdrawn_is_dropped_and_not_answered() {
     has_begun.recv().await.unwrap();
     peer.tell("notifications/cancelled", json!({"requestId": "q"}))
         .await;
-    timeout(MOMENT / 2, has_ended.recv())
+    timeout(MOMENT, has_ended.recv())
         .await
         .expect("it is dropped at once");
     peer.answer(&request, text("done")).await;
@@ -223,17 +232,7 @@ async fn a_question_that_is_withdrawn_is_dropped_and_not_answered() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_questions_of_a_call_that_is_dropped_are_dropped_with_it() {
-    let (begun, mut has_begun) = mpsc::unbounded_channel();
-    let (ended, mut has_ended) = mpsc::unbounded_channel();
-    let host = Handlers::new().on_form(move |_, _| {
-        let guard = Ended(ended.clone());
-        begun.send(()).unwrap();
-        async move {
-            std::future::pending::<()>().await;
-            drop(guard);
-            Ok(ElicitResult::new(ElicitAction::Accept))
-        }
-    });
+    let (host, mut has_begun, mut has_ended) = thinking();
     let (client, mut peer) = Peer::open(true, host).await;
     let call = tokio::spawn(client.call("x").into_future());
     let request = peer.next().await;

@@ -34,14 +34,13 @@ mod stream;
 mod target;
 mod tls;
 
-pub use error::{Phase, SendError};
+pub use error::{Phase, SendError, shown};
 pub use incoming::{BodyError, Incoming};
 pub use proxy::ProxyError;
 pub use settings::{ClientSettings, ProxyChoice, Roots, SetupError};
 
 use connect::Connector;
 use connection::{Answer, Connection, Fault, Unanswered};
-use error::shown;
 use pool::Pool;
 use target::{Target, basic_header, place_of};
 

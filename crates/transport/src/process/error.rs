@@ -6,7 +6,7 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-use super::escape::Escaped;
+use crate::escape::Escaped;
 
 /// Why a server was not started. Nothing runs and nothing is left.
 #[derive(Debug)]

@@ -8,7 +8,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::escape::Escaped;
+use crate::escape::Escaped;
 
 /// How a server is started.
 ///

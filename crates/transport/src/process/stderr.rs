@@ -10,8 +10,8 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::escape::Escaped;
 use super::spec::StderrHook;
+use crate::escape::Escaped;
 
 /// What a server has written to stderr lately. It outlives the server and is cheap to clone.
 #[derive(Clone)]

@@ -254,7 +254,7 @@ impl fmt::Display for Phase {
 }
 
 /// A URL as it may be printed: without user, password, query, and not endless.
-pub(super) fn shown(uri: &Uri) -> String {
+pub fn shown(uri: &Uri) -> String {
     let place = uri.authority().map_or("", place_of);
     let mut text = match uri.scheme_str() {
         Some(scheme) => format!("{scheme}://{place}{}", uri.path()),

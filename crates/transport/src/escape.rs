@@ -9,7 +9,7 @@ use std::fmt::{self, Write};
 /// traces are full of them. Line feeds are written out too; whoever wants lines splits first.
 ///
 /// ```
-/// use switchboard_transport::process::Escaped;
+/// use switchboard_transport::Escaped;
 ///
 /// assert_eq!(Escaped(b"\x1b[31mred").to_string(), r"\x1b[31mred");
 /// assert_eq!(Escaped("\u{202e}txt".as_bytes()).to_string(), r"\u{202e}txt");
