@@ -15,7 +15,7 @@
 //!
 //! 1. [`frontmatter`]: what a `SKILL.md` says of itself
 //! 2. [`FormatFault`]: why it cannot be used
-//! 3. [`is_name`], [`digest`]
+//! 3. [`text`], [`is_name`], [`digest`]
 //!
 //! Specification: SEP-2640, extension `io.modelcontextprotocol/skills`; Agent Skills.
 
@@ -24,6 +24,8 @@ mod fault;
 mod frontmatter;
 mod scalar;
 mod yaml;
+
+use serde_json::{Map, Value};
 
 pub use digest::digest;
 pub use fault::FormatFault;
@@ -34,3 +36,11 @@ pub const SKILLS_EXTENSION: &str = "io.modelcontextprotocol/skills";
 
 /// The file that makes a folder a skill.
 pub const SKILL_FILE: &str = "SKILL.md";
+
+/// A text that a frontmatter holds, such as `name` or `description`; empty where it has none.
+pub fn text<'a>(frontmatter: &'a Map<String, Value>, key: &str) -> &'a str {
+    frontmatter
+        .get(key)
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+}

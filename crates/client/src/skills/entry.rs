@@ -7,7 +7,7 @@ use std::fmt;
 use serde::Deserialize;
 use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use serde_json::{Map, Value};
-use switchboard_skills::SKILL_FILE;
+use switchboard_skills::{SKILL_FILE, text};
 
 use crate::skills::fault::SkillFault;
 
@@ -27,19 +27,12 @@ pub struct Skill {
 impl Skill {
     /// Its name.
     pub fn name(&self) -> &str {
-        self.text("name")
+        text(&self.frontmatter, "name")
     }
 
     /// What it does and when to use it.
     pub fn description(&self) -> &str {
-        self.text("description")
-    }
-
-    fn text(&self, key: &str) -> &str {
-        self.frontmatter
-            .get(key)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
+        text(&self.frontmatter, "description")
     }
 
     /// The last part of the URI of its folder, which is its name as well.

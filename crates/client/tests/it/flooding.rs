@@ -5,8 +5,8 @@
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use switchboard_client::NoHost;
 use switchboard_client::memory::pair_holding;
+use switchboard_client::{Client, NoHost};
 use switchboard_testkit::faulty::Eras;
 
 use crate::case::alive;
@@ -63,6 +63,22 @@ async fn a_call_that_is_overdue_ends_in_the_middle_of_a_flood() {
     client.close().await;
 }
 
+/// A neighbour's calls are answered while a call of this client goes wrong.
+async fn holds_up_nobody(kind: &str, client: &Client, neighbour: &Client) {
+    let start = Instant::now();
+    let call = client
+        .call("defect")
+        .idle_timeout(Duration::from_millis(500));
+    let calls = async {
+        for _ in 0..10 {
+            alive(neighbour).await.expect("the neighbour is honest");
+        }
+    };
+    let (_, ()) = tokio::join!(call.into_future(), calls);
+    assert!(start.elapsed() < MOMENT, "{kind}: {:?}", start.elapsed());
+    client.close().await;
+}
+
 #[tokio::test]
 async fn on_one_thread_a_server_without_measure_holds_up_nobody() {
     let honest = Server::stdio("honest", Eras::Modern);
@@ -74,18 +90,7 @@ async fn on_one_thread_a_server_without_measure_holds_up_nobody() {
     ] {
         let server = Server::stdio(kind, Eras::Modern);
         let client = server.connect().await.unwrap();
-        let start = Instant::now();
-        let call = client
-            .call("defect")
-            .idle_timeout(Duration::from_millis(500));
-        let calls = async {
-            for _ in 0..10 {
-                alive(&neighbour).await.unwrap();
-            }
-        };
-        let (_, ()) = tokio::join!(call.into_future(), calls);
-        assert!(start.elapsed() < MOMENT, "{kind}: {:?}", start.elapsed());
-        client.close().await;
+        holds_up_nobody(kind, &client, &neighbour).await;
         server.check_gone().unwrap();
     }
     neighbour.close().await;
@@ -105,18 +110,7 @@ async fn on_one_thread_a_stream_without_measure_holds_up_nobody() {
     for (kind, eras) in kinds {
         let server = Server::http(kind, eras);
         let client = server.connect().await.unwrap();
-        let start = Instant::now();
-        let call = client
-            .call("defect")
-            .idle_timeout(Duration::from_millis(500));
-        let calls = async {
-            for _ in 0..10 {
-                alive(&neighbour).await.unwrap();
-            }
-        };
-        let (_, ()) = tokio::join!(call.into_future(), calls);
-        assert!(start.elapsed() < MOMENT, "{kind}: {:?}", start.elapsed());
-        client.close().await;
+        holds_up_nobody(kind, &client, &neighbour).await;
     }
     neighbour.close().await;
 }

@@ -9,6 +9,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use switchboard_protocol::types::{CacheScope, Resource};
+use switchboard_skills::text;
 
 /// A skill: what it says of itself, and its files.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -25,19 +26,12 @@ pub struct Skill {
 impl Skill {
     /// Its name, which is also the last segment of its folder.
     pub fn name(&self) -> &str {
-        self.text("name")
+        text(&self.frontmatter, "name")
     }
 
     /// What it does and when to use it.
     pub fn description(&self) -> &str {
-        self.text("description")
-    }
-
-    fn text(&self, key: &str) -> &str {
-        self.frontmatter
-            .get(key)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
+        text(&self.frontmatter, "description")
     }
 }
 

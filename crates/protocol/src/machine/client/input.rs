@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use crate::jsonrpc::{ErrorObject, Frame, Malformed, Message, Notification, Problem, RequestId};
 use crate::machine::allowance::Timeouts;
-use crate::machine::client::call::{CallError, CallKey, CallRequest};
+use crate::machine::client::call::{CallKey, CallRequest};
+use crate::machine::client::call_error::CallError;
 use crate::machine::client::question::{Question, QuestionKey};
 use crate::machine::{Lane, Wire};
 use crate::method::Method;

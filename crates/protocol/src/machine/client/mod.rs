@@ -9,6 +9,7 @@
 //! Specification: basic/lifecycle, basic/versioning, basic/patterns.
 
 mod call;
+mod call_error;
 mod input;
 mod legacy;
 mod listening;
@@ -32,7 +33,8 @@ use crate::revision::Era;
 use crate::types::{LoggingLevel, SetLevelRequestParams};
 
 pub use crate::machine::allowance::{Expired, Timeouts};
-pub use call::{CallError, CallKey, CallRequest};
+pub use call::{CallKey, CallRequest};
+pub use call_error::CallError;
 pub use input::{Agreed, ClientConfig, Failure, Ignored, Input, LaneEnd, Mode, Output, Violation};
 pub use question::{Question, QuestionKey};
 

@@ -10,7 +10,8 @@ use std::time::Instant;
 
 use crate::jsonrpc::{ErrorCode, ErrorObject, MethodName, Request, RequestId, Response};
 use crate::machine::Lane;
-use crate::machine::client::call::{CallError, CallKey};
+use crate::machine::client::call::CallKey;
+use crate::machine::client::call_error::CallError;
 use crate::machine::client::input::{Ignored, Output};
 use crate::machine::client::legacy::check_request;
 use crate::machine::client::{ClientMachine, ClientState, Owner};

@@ -23,7 +23,8 @@ use std::time::{Duration, Instant};
 
 use crate::jsonrpc::{Request, RequestId};
 use crate::machine::allowance::Allowance;
-use crate::machine::client::call::{Call, CallError, CallKey, Stage, check_method};
+use crate::machine::client::call::{Call, CallKey, Stage, check_method};
+use crate::machine::client::call_error::CallError;
 use crate::machine::client::input::{Agreed, Output};
 use crate::machine::client::opening::Opening;
 use crate::machine::client::parked::Parked;
