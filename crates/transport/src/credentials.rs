@@ -44,8 +44,8 @@ pub struct Refusal {
     pub status: StatusCode,
     /// All headers of the answer.
     pub headers: HeaderMap,
-    /// Whether the request carried an `Authorization`.
-    pub had_authorization: bool,
+    /// What the credentials had put into `Authorization`: they may have another by now.
+    pub authorization: Option<HeaderValue>,
     /// Which refusal of this one request it is, from 1.
     pub attempt: u32,
 }
@@ -56,14 +56,14 @@ impl Refusal {
         uri: Uri,
         status: StatusCode,
         headers: HeaderMap,
-        had_authorization: bool,
+        authorization: Option<HeaderValue>,
         attempt: u32,
     ) -> Self {
         Self {
             uri,
             status,
             headers,
-            had_authorization,
+            authorization,
             attempt,
         }
     }
@@ -76,7 +76,7 @@ impl Refusal {
 
 impl fmt::Debug for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // A query and a cookie are nobody's to print.
+        // A query, a cookie and a token are nobody's to print.
         f.debug_struct("Refusal")
             .field("host", &self.uri.host())
             .field("status", &self.status)

@@ -29,6 +29,7 @@ mod error;
 mod incoming;
 mod pool;
 mod proxy;
+mod reach;
 mod settings;
 mod stream;
 mod target;
@@ -37,6 +38,7 @@ mod tls;
 pub use error::{Phase, SendError, shown};
 pub use incoming::{BodyError, Incoming};
 pub use proxy::ProxyError;
+pub use reach::Reach;
 pub use settings::{ClientSettings, ProxyChoice, Roots, SetupError};
 
 use connect::Connector;
@@ -55,6 +57,7 @@ struct Shared {
     connector: Connector,
     credentials: Option<Arc<dyn Credentials>>,
     authorization_attempts: u32,
+    follows_redirects: bool,
     body_limit: usize,
     max_header_bytes: usize,
 }
@@ -71,6 +74,7 @@ impl HttpClient {
             connector: Connector::new(&settings)?,
             credentials: settings.credentials,
             authorization_attempts: settings.authorization_attempts.max(1),
+            follows_redirects: settings.follows_redirects,
             body_limit: settings.limits.bytes,
             max_header_bytes: settings.max_header_bytes,
         };
@@ -81,7 +85,7 @@ impl HttpClient {
 
     /// Sends a request and waits for the head of its answer, whatever its status.
     ///
-    /// Within the origin, 307 and 308 are followed. After a 401 or 403 the credentials are
+    /// Within the origin, 307 and 308 are followed, if redirects are at all. After a 401 or 403 the credentials are
     /// asked for others, unless the request brought its own. Nothing else is ever sent twice,
     /// but what was not sent at all: a request for a kept connection that had been closed.
     ///
@@ -95,16 +99,16 @@ impl HttpClient {
         let mut followed = 0;
         let mut attempts = 0;
         loop {
-            let mut had_authorization = has_own;
+            let mut authorization = None;
             let received = match credentials {
                 None => self.exchange(&head, &body).await?,
                 Some(credentials) => {
                     let signed = self.authorize(credentials, &head).await?;
-                    had_authorization = signed.headers.contains_key(AUTHORIZATION);
+                    authorization = signed.headers.get(AUTHORIZATION).cloned();
                     self.exchange(&signed, &body).await?
                 }
             };
-            if received.status.is_redirection() {
+            if received.status.is_redirection() && self.shared.follows_redirects {
                 head.uri = next_place(&head.uri, &received, followed)?;
                 followed += 1;
                 continue;
@@ -123,7 +127,7 @@ impl HttpClient {
                 headers,
                 body: refused_body,
             } = received;
-            let refusal = Refusal::new(uri, status, headers, had_authorization, attempts);
+            let refusal = Refusal::new(uri, status, headers, authorization, attempts);
             let has_changed =
                 credentials
                     .refused(&refusal)

@@ -19,6 +19,7 @@ use tokio::time::{sleep, timeout};
 use super::connection::Connection;
 use super::error::{Phase, SendError, shown};
 use super::proxy::{Proxies, ProxyError, ProxyServer};
+use super::reach::Reach;
 use super::settings::{ClientSettings, SetupError};
 use super::stream::Stream;
 use super::target::Target;
@@ -31,6 +32,7 @@ mod tunnel;
 pub(super) struct Connector {
     proxies: Proxies,
     tls: Tls,
+    reach: Reach,
     connect_timeout: Duration,
     tls_timeout: Duration,
     max_header_bytes: usize,
@@ -43,6 +45,7 @@ impl Connector {
         Ok(Self {
             proxies: Proxies::new(&settings.proxy).map_err(SetupError::Proxy)?,
             tls: Tls::new(&settings.roots)?,
+            reach: settings.reach,
             connect_timeout: settings.connect_timeout,
             tls_timeout: settings.tls_timeout,
             max_header_bytes: settings.max_header_bytes,
@@ -73,6 +76,7 @@ impl Connector {
             })?;
         let socket = match &proxy {
             None => self.dial(host, port, uri).await?,
+            Some(_) if !self.reach.includes_host(host) => return Err(out_of_reach(uri, host)),
             Some(proxy) => self.dial_proxy(proxy, target, uri).await?,
         };
         let stream = match target.is_secure {
@@ -87,12 +91,13 @@ impl Connector {
     }
 
     async fn dial(&self, host: &str, port: u16, uri: &Uri) -> Result<TcpStream, SendError> {
-        let outcome = dial(host, port, self.connect_timeout).await;
+        let outcome = dial(host, port, self.connect_timeout, self.reach).await;
         outcome.map_err(|error| match error {
             DialError::NameNotFound(source) => SendError::NameNotFound {
                 url: shown(uri),
                 source,
             },
+            DialError::Address(address) => out_of_reach(uri, address),
             DialError::Connect(source) => SendError::Connect {
                 url: shown(uri),
                 source,
@@ -112,10 +117,13 @@ impl Connector {
             proxy: proxy.to_string(),
             reason,
         };
-        let dialed = dial(&proxy.host, proxy.port, self.connect_timeout).await;
+        // Who chose the proxy knows where it is.
+        let limit = self.connect_timeout;
+        let dialed = dial(&proxy.host, proxy.port, limit, Reach::Anywhere).await;
         let mut socket = dialed.map_err(|error| match error {
             DialError::NameNotFound(source) => failed(ProxyError::NameNotFound(source)),
             DialError::Connect(source) => failed(ProxyError::Connect(source)),
+            DialError::Address(address) => out_of_reach(uri, address),
             DialError::TimedOut(_) => self.timed_out(uri, Phase::Proxy),
         })?;
         if target.is_secure {
@@ -160,17 +168,35 @@ impl Connector {
     }
 }
 
+fn out_of_reach(uri: &Uri, address: impl ToString) -> SendError {
+    SendError::Address {
+        url: shown(uri),
+        address: address.to_string(),
+    }
+}
+
 enum DialError {
     NameNotFound(io::Error),
+    Address(IpAddr),
     Connect(io::Error),
     TimedOut(Phase),
 }
 
 /// Connects to a name or an address, all within one time.
-async fn dial(host: &str, port: u16, limit: Duration) -> Result<TcpStream, DialError> {
+async fn dial(
+    host: &str,
+    port: u16,
+    limit: Duration,
+    reach: Reach,
+) -> Result<TcpStream, DialError> {
     let mut phase = Phase::Resolve;
     let outcome = timeout(limit, async {
         let addresses = resolve(host, port).await.map_err(DialError::NameNotFound)?;
+        let outside = addresses.iter().find(|found| !reach.includes(found.ip()));
+        // One address that is out of reach is enough: its name may mean another at any time.
+        if let Some(outside) = outside {
+            return Err(DialError::Address(outside.ip()));
+        }
         phase = Phase::Connect;
         let socket = connect_any(&addresses).await.map_err(DialError::Connect)?;
         prepare(&socket);

@@ -30,6 +30,14 @@ pub enum SendError {
         /// What the resolver said.
         source: io::Error,
     },
+    /// Whoever named the URL: it leads to an address that is out of
+    /// [reach](super::ClientSettings::reach). Nothing was sent there.
+    Address {
+        /// The URL.
+        url: String,
+        /// The address, or a name of this machine.
+        address: String,
+    },
     /// The network or the peer: nobody took the connection.
     Connect {
         /// The URL.
@@ -118,6 +126,7 @@ impl SendError {
         match self {
             Self::Url { url, .. }
             | Self::NameNotFound { url, .. }
+            | Self::Address { url, .. }
             | Self::Connect { url, .. }
             | Self::Tls { url, .. }
             | Self::Proxy { url, .. }
@@ -140,6 +149,7 @@ impl SendError {
             Self::Lost { was_sent, .. } => *was_sent,
             Self::Url { .. }
             | Self::NameNotFound { .. }
+            | Self::Address { .. }
             | Self::Connect { .. }
             | Self::Tls { .. }
             | Self::Proxy { .. }
@@ -163,6 +173,10 @@ impl fmt::Display for SendError {
             Self::NameNotFound { url, .. } => {
                 write!(f, "the host of {url} is not known, check its name")
             }
+            Self::Address { url, address } => write!(
+                f,
+                "{url} is not asked: it leads to {address}, which is not a public address"
+            ),
             Self::Connect { url, source } => {
                 write!(f, "no connection to {url}: {}", in_words(source))
             }
@@ -219,6 +233,7 @@ impl Error for SendError {
             Self::Credentials { source, .. } => Some(source),
             // What they say is in the line itself.
             Self::Url { .. }
+            | Self::Address { .. }
             | Self::Connect { .. }
             | Self::Tls { .. }
             | Self::TimedOut { .. }

@@ -10,6 +10,7 @@ use bytes::Bytes;
 use switchboard_protocol::jsonrpc::Limits;
 
 use super::proxy::ProxyError;
+use super::reach::Reach;
 use crate::credentials::Credentials;
 
 /// How a client connects, whom it trusts and what it puts up with.
@@ -22,6 +23,11 @@ pub struct ClientSettings {
     pub proxy: ProxyChoice,
     /// Whose certificates are trusted. They are always checked.
     pub roots: Roots,
+    /// Which addresses are connected to.
+    pub reach: Reach,
+    /// Whether 307 and 308 are followed within the origin. Otherwise every redirect is an
+    /// answer like others.
+    pub follows_redirects: bool,
     /// Says who we are, where a request does not itself.
     pub credentials: Option<Arc<dyn Credentials>>,
     /// How often one request may be sent that is answered 401 or 403.
@@ -46,6 +52,8 @@ impl Default for ClientSettings {
             limits: Limits::default(),
             proxy: ProxyChoice::default(),
             roots: Roots::default(),
+            reach: Reach::default(),
+            follows_redirects: true,
             credentials: None,
             authorization_attempts: 3,
             connect_timeout: Duration::from_secs(10),

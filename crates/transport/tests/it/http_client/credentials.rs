@@ -43,7 +43,9 @@ impl Credentials for Numbered {
         Box::pin(async move {
             let attempt = self.refusals.fetch_add(1, Ordering::SeqCst) + 1;
             assert_eq!(refusal.attempt, attempt);
-            assert!(refusal.had_authorization);
+            let sent = format!("Bearer {}", self.token.load(Ordering::SeqCst));
+            assert_eq!(refusal.authorization.as_ref().unwrap(), sent.as_str());
+            assert!(!format!("{refusal:?}").contains("Bearer"));
             let challenges: Vec<_> = refusal.challenges().collect();
             assert_eq!(challenges, ["Bearer scope=\"tools\"", "Basic"]);
             let token = self.token.load(Ordering::SeqCst);

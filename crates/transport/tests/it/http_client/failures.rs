@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use switchboard_transport::http::client::{Phase, SendError};
+use switchboard_transport::http::client::{Phase, Reach, SendError};
 use tokio::net::TcpListener;
 
 use super::{Raw, answer, call, chain, client, post, refused};
@@ -38,6 +38,31 @@ async fn a_name_that_nobody_has_is_named() {
         "the host of http://server.invalid/mcp is not known, check its name"
     );
     assert!(!error.may_have_run());
+}
+
+// Fault matrix: 85.
+#[tokio::test]
+async fn a_client_for_public_places_does_not_connect_to_this_machine() {
+    let mut server = Raw::answering(answer("{}")).await;
+    let port = server.address.port();
+    let public = client(|settings| settings.reach = Reach::Public);
+    for (host, address) in [
+        ("127.0.0.1", "127.0.0.1"),
+        ("[::ffff:127.0.0.1]", "::ffff:127.0.0.1"),
+        ("localhost", ""),
+        ("169.254.169.254", "169.254.169.254"),
+        ("10.0.0.1", "10.0.0.1"),
+    ] {
+        let error = refused(&public, &format!("http://{host}:{port}/x?token=secret")).await;
+        assert!(matches!(error, SendError::Address { .. }), "{error:?}");
+        assert!(!error.may_have_run());
+        let text = error.to_string();
+        let start = format!("http://{host}:{port}/x is not asked: it leads to {address}");
+        assert!(text.starts_with(&start), "{text}");
+        assert!(text.ends_with(", which is not a public address"), "{text}");
+    }
+    assert_eq!((server.accepted(), server.unread()), (0, 0));
+    assert_eq!(call(&client(|_| {}), &server.url("/")).await, "{}");
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! Proxies: whole URLs for plain hosts, tunnels for TLS.
 
 use switchboard_transport::http::client::{
-    ClientSettings, HttpClient, ProxyChoice, ProxyError, SendError, SetupError,
+    ClientSettings, HttpClient, ProxyChoice, ProxyError, Reach, SendError, SetupError,
 };
 use tokio::io::copy_bidirectional;
 use tokio::net::TcpStream;
@@ -130,6 +130,26 @@ async fn a_relay_that_wants_a_password_is_an_error_and_not_an_answer() {
         panic!("{error:?}");
     };
     assert!(matches!(reason, ProxyError::Refused { .. }));
+}
+
+// Fault matrix: 85.
+#[tokio::test]
+async fn a_proxy_is_not_asked_for_what_is_not_public() {
+    let mut proxy = Raw::answering(answer("{}")).await;
+    let address = proxy.address;
+    let client = client(|settings| {
+        settings.proxy = ProxyChoice::Always(format!("http://{address}"));
+        settings.reach = Reach::Public;
+    });
+    for host in ["127.0.0.1", "localhost", "[::1]", "127.1", "192.168.0.1"] {
+        for scheme in ["http", "https"] {
+            let error = refused(&client, &format!("{scheme}://{host}/x")).await;
+            assert!(matches!(error, SendError::Address { .. }), "{error:?}");
+        }
+    }
+    assert_eq!((proxy.accepted(), proxy.unread()), (0, 0));
+    // A name is the proxy's to resolve, and the proxy itself may be anywhere.
+    assert_eq!(call(&client, "http://service.test/x").await, "{}");
 }
 
 #[tokio::test]

@@ -108,6 +108,23 @@ async fn other_redirects_are_refused() {
 }
 
 #[tokio::test]
+async fn a_client_that_follows_nothing_gives_the_redirect_to_its_caller() {
+    let mut server = redirecting("http://127.0.0.1:1/".to_owned()).await;
+    let client = client(|settings| settings.follows_redirects = false);
+    for (path, status) in [
+        ("/mcp", 307),
+        ("/mcp/", 308),
+        ("/see", 302),
+        ("/leave", 307),
+    ] {
+        let received = client.send(post(&server.url(path))).await.unwrap();
+        assert_eq!(received.status, status);
+        assert!(received.headers.contains_key("location"));
+    }
+    assert_eq!(server.unread(), 4);
+}
+
+#[tokio::test]
 async fn a_client_goes_on_after_a_redirect_it_refused() {
     let server = redirecting("http://127.0.0.1:1/".to_owned()).await;
     let client = client(|_| {});
