@@ -1,0 +1,373 @@
+//! Tokens by OAuth 2.1: got when a server asks, renewed before they end, kept over restarts.
+//!
+//! ```text
+//!  authorize ── no token ──────────────────────────▶ the request goes out without one
+//!      │ token ── due ──▶ renew ── refused ──▶ dropped, as above
+//!      ▼                    │
+//!  Authorization ◀──────────┘
+//!
+//!  refused ── another token is there by now ───────▶ again
+//!      │ 401 ── refresh ── refused ──▶ log in ──┬──▶ again
+//!      │ 403, scopes ──────────────▶ log in ────┘
+//!      └ 403 ──────────────────────────────────────▶ the caller's
+//! ```
+//!
+//! One renewal at a time: in this process by `turn`, among processes by the lock of the store.
+//! Whoever waited looks first whether the other one did it.
+//!
+//! 1. `builder`: what can be set
+//! 2. `finding`: who gives tokens for the server
+//! 3. `getting`: new ones, by a person or without
+//! 4. `renewing`: new ones for old ones
+//!
+//! Specification: basic/authorization of each revision.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use http::request::Parts;
+use http::{HeaderValue, StatusCode, Uri};
+use switchboard_protocol::http::location::is_same_origin;
+use switchboard_transport::credentials::{self, Credentials, Refusal};
+use tokio::sync::{Mutex as Turn, OnceCell};
+use tracing::debug;
+
+use crate::challenge::Demand;
+use crate::dpop::Prover;
+use crate::error::AuthError;
+use crate::fetch::Fetcher;
+use crate::issuer::Issuer;
+use crate::place::Place;
+use crate::record::{Entry, Record, TokenKind, Tokens};
+use crate::scope::Scopes;
+
+mod builder;
+mod finding;
+mod getting;
+mod renewing;
+
+pub use builder::{Grant, IdentityProvider, OAuthBuilder};
+
+use builder::Settings;
+
+/// The login of one server. Clones share it.
+///
+/// Give it to a client as its credentials. With an [`Interaction`](crate::Interaction) people
+/// are asked when the server wants it; without one, what wants a person fails at once with a
+/// word about what to do.
+#[derive(Clone)]
+pub struct OAuth {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    /// Whom the tokens are for. They are sent nowhere else.
+    server: Place,
+    /// Under what the store keeps them.
+    key: String,
+    settings: Settings,
+    fetcher: OnceCell<Fetcher>,
+    state: Mutex<State>,
+    /// Held by whoever gets new tokens.
+    turn: Turn<()>,
+}
+
+#[derive(Default)]
+struct State {
+    is_loaded: bool,
+    record: Option<Arc<Record>>,
+    prover: Option<Arc<Prover>>,
+    /// The metadata of the record's issuer, or of the last one that was looked up.
+    issuer: Option<Arc<Issuer>>,
+    /// What the server wanted when it last refused.
+    demand: Option<Demand>,
+    /// How often tokens were got lately, for what.
+    got: Vec<Got>,
+    /// No renewal ahead of time before this: the last one was for nothing.
+    rest_until: u64,
+}
+
+/// How often tokens were got for the same scopes.
+struct Got {
+    scopes: Scopes,
+    times: u32,
+    since: u64,
+}
+
+/// What is known about a login, without its secrets.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Status {
+    /// Who gave it.
+    pub issuer: String,
+    /// Who we are there.
+    pub client_id: String,
+    /// What was given, or asked for where the issuer did not say.
+    pub scopes: Scopes,
+    /// When the access token ends, in seconds since 1970.
+    pub expires_at: Option<u64>,
+    /// Can it be renewed without a person?
+    pub is_renewable: bool,
+}
+
+impl OAuth {
+    /// Begins to describe the login of a server.
+    ///
+    /// # Errors
+    /// When the URL is not one that tokens may be sent to.
+    pub fn for_server(url: &str) -> Result<OAuthBuilder, AuthError> {
+        OAuthBuilder::new(url)
+    }
+
+    /// Logs in, whether there are tokens already or not.
+    ///
+    /// # Errors
+    /// When there are none in the end.
+    pub async fn login(&self) -> Result<Status, AuthError> {
+        let shared = &*self.shared;
+        let _turn = shared.turn.lock().await;
+        let demand = shared.demand_for_login().await?;
+        let _login = shared.settings.store.lock(&shared.login_key()).await?;
+        let record = shared.get_for(&demand, None).await?;
+        status_of(&record).ok_or(AuthError::NoInteraction)
+    }
+
+    /// Ends the tokens where they came from, as far as that is possible, and forgets them. Was
+    /// there anything to forget?
+    ///
+    /// # Errors
+    /// When the store cannot be changed. That an issuer could not be told is no error.
+    pub async fn logout(&self) -> Result<bool, AuthError> {
+        let shared = &*self.shared;
+        let _turn = shared.turn.lock().await;
+        let _lock = shared.settings.store.lock(&shared.key).await?;
+        let entry = shared.settings.store.load(&shared.key).await?;
+        for record in entry.iter().flat_map(|entry| &entry.records) {
+            shared.revoke(record).await;
+        }
+        *shared.state() = State::default();
+        Ok(shared.settings.store.remove(&shared.key).await?)
+    }
+
+    /// What is known about the login, if there is one.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn status(&self) -> Result<Option<Status>, AuthError> {
+        self.shared.state().is_loaded = false;
+        let record = self.shared.current().await?;
+        Ok(record.as_deref().and_then(status_of))
+    }
+}
+
+impl Credentials for OAuth {
+    fn authorize<'a>(&'a self, request: &'a mut Parts) -> credentials::Asking<'a, ()> {
+        Box::pin(async move { Ok(self.shared.authorize(request).await?) })
+    }
+
+    fn refused<'a>(&'a self, refusal: &'a Refusal) -> credentials::Asking<'a, bool> {
+        Box::pin(async move { Ok(self.shared.refused(refusal).await?) })
+    }
+}
+
+impl fmt::Debug for OAuth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OAuth")
+            .field("server", &self.shared.server)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Shared {
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn authorize(&self, request: &mut Parts) -> Result<(), AuthError> {
+        if !is_same_origin(&request.uri, self.server.uri()) {
+            return Ok(());
+        }
+        let now = now();
+        let mut record = self.current().await?;
+        let tokens = record.as_ref().and_then(|record| record.tokens.as_ref());
+        match tokens {
+            Some(tokens) if tokens.is_due(now) => record = self.renew_ahead(now).await?,
+            Some(_) => {}
+            // Whoever named the place of the tokens need not be refused first.
+            None if self.settings.token_endpoint.is_some() => {
+                record = Some(self.get_ahead().await?);
+            }
+            None => {}
+        }
+        match record.as_ref().and_then(|record| record.tokens.as_ref()) {
+            Some(tokens) => self.show(request, tokens, now),
+            None => Ok(()),
+        }
+    }
+
+    /// Adds the headers of a token to a request.
+    fn show(&self, request: &mut Parts, tokens: &Tokens, now: u64) -> Result<(), AuthError> {
+        let Some(value) = header_of(tokens) else {
+            return Err(AuthError::Setup {
+                reason: "the token cannot stand in a header: log in again".to_owned(),
+            });
+        };
+        if tokens.kind == TokenKind::Dpop
+            && let Some(prover) = self.state().prover.clone()
+        {
+            let proof = prover.proof(&request.method, &request.uri, Some(&tokens.access), now)?;
+            request.headers.insert("dpop", proof);
+        }
+        request.headers.insert(http::header::AUTHORIZATION, value);
+        Ok(())
+    }
+
+    async fn refused(&self, refusal: &Refusal) -> Result<bool, AuthError> {
+        if !is_same_origin(&refusal.uri, self.server.uri()) {
+            return Ok(false);
+        }
+        let demand = Demand::of(&refusal.headers);
+        if self.has_new_nonce(&refusal.uri, refusal) && demand.wants_nonce() {
+            return Ok(true);
+        }
+        let is_for_scopes =
+            refusal.status == StatusCode::FORBIDDEN && demand.is_insufficient_scope();
+        if refusal.status != StatusCode::UNAUTHORIZED && !is_for_scopes {
+            return Ok(false);
+        }
+        debug!(server = %self.server, status = refusal.status.as_u16(), "refused");
+        self.state().demand = Some(demand.clone());
+        let _turn = self.turn.lock().await;
+        let refused = refusal.authorization.as_ref();
+        if self.has_other_than(refused).await? {
+            return Ok(true);
+        }
+        if is_for_scopes {
+            self.step_up(&demand, refused).await?;
+        } else {
+            self.replace(&demand, refused).await?;
+        }
+        Ok(true)
+    }
+
+    fn has_new_nonce(&self, uri: &Uri, refusal: &Refusal) -> bool {
+        let prover = self.state().prover.clone();
+        prover.is_some_and(|prover| prover.remember_nonce(uri, &refusal.headers))
+    }
+
+    /// Is there another token by now than the one that was refused: from a request beside this
+    /// one, or from another process?
+    async fn has_other_than(&self, refused: Option<&HeaderValue>) -> Result<bool, AuthError> {
+        let is_other = |record: Option<Arc<Record>>| {
+            let own = record.and_then(|record| header_of(record.tokens.as_ref()?));
+            own.is_some() && own.as_ref() != refused
+        };
+        if is_other(self.current().await?) {
+            return Ok(true);
+        }
+        self.state().is_loaded = false;
+        Ok(is_other(self.current().await?))
+    }
+
+    /// The record in use, from the store when it was not asked yet.
+    async fn current(&self) -> Result<Option<Arc<Record>>, AuthError> {
+        {
+            let state = self.state();
+            if state.is_loaded {
+                return Ok(state.record.clone());
+            }
+        }
+        let entry = self.settings.store.load(&self.key).await?;
+        let record = entry.and_then(|entry| self.fitting(entry));
+        let mut state = self.state();
+        if !state.is_loaded {
+            state.install(record)?;
+        }
+        Ok(state.record.clone())
+    }
+
+    /// Of what was stored, what fits how we are set up now.
+    fn fitting(&self, entry: Entry) -> Option<Record> {
+        let record = entry.records.into_iter().next()?;
+        let fits = match &self.settings.client {
+            Some(client) => record.client.id == client.id,
+            None => true,
+        };
+        fits.then_some(record)
+    }
+
+    /// Puts a record into the store, and to use.
+    async fn keep(&self, record: Record) -> Result<Arc<Record>, AuthError> {
+        let _lock = self.settings.store.lock(&self.key).await?;
+        self.keep_locked(record).await
+    }
+
+    /// The same, for whoever has the lock.
+    async fn keep_locked(&self, record: Record) -> Result<Arc<Record>, AuthError> {
+        let mut entry = self
+            .settings
+            .store
+            .load(&self.key)
+            .await?
+            .unwrap_or_else(|| Entry::new(&self.key));
+        entry.put(record.clone());
+        self.settings.store.save(&entry).await?;
+        self.state().install(Some(record.clone()))?;
+        Ok(Arc::new(record))
+    }
+
+    fn login_key(&self) -> String {
+        // Its own lock: a login may take minutes, and those who only renew do not wait for it.
+        format!("{}#login", self.key)
+    }
+}
+
+impl State {
+    /// Takes a record to use, with the key it is bound to.
+    fn install(&mut self, record: Option<Record>) -> Result<Option<Arc<Record>>, AuthError> {
+        self.is_loaded = true;
+        let key = record.as_ref().and_then(|record| record.proof_key.as_ref());
+        self.prover = match (key, &self.prover) {
+            // The same key: what it knows of nonces stays.
+            (Some(key), Some(prover)) if prover.stored() == *key => Some(Arc::clone(prover)),
+            (Some(key), _) => Some(Arc::new(Prover::from_stored(key)?)),
+            (None, _) => None,
+        };
+        if let (Some(record), Some(issuer)) = (&record, &self.issuer)
+            && issuer.issuer != record.issuer
+        {
+            self.issuer = None;
+        }
+        self.record = record.map(Arc::new);
+        Ok(self.record.clone())
+    }
+}
+
+fn header_of(tokens: &Tokens) -> Option<HeaderValue> {
+    let scheme = match tokens.kind {
+        TokenKind::Bearer => "Bearer",
+        TokenKind::Dpop => "DPoP",
+    };
+    tokens.access.header(scheme)
+}
+
+fn status_of(record: &Record) -> Option<Status> {
+    let tokens = record.tokens.as_ref()?;
+    Some(Status {
+        issuer: record.issuer.clone(),
+        client_id: record.client.id.clone(),
+        scopes: tokens
+            .granted
+            .clone()
+            .unwrap_or_else(|| tokens.requested.clone()),
+        expires_at: tokens.expires_at,
+        is_renewable: tokens.refresh.is_some(),
+    })
+}
+
+/// Seconds since 1970.
+fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| since.as_secs())
+}

@@ -1,0 +1,17 @@
+//! Logins as the users of this crate see them, against an authorization server and a protected
+//! server that are correct by default and misbehave where they are told.
+//!
+//! - `authority`: both of them, the person at the browser, and whether they can be trusted
+//! - `store`: what is kept in files, by one process
+//! - `processes`: the same, by many at once, some of which are killed
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "clippy knows tests by their attribute, not the functions that they share"
+)]
+
+mod authority;
+mod folder;
+#[cfg(unix)]
+mod processes;
+mod store;
