@@ -1,0 +1,199 @@
+//! The keyring of this machine, asked from a thread of its own.
+//!
+//! A keyring may show a dialog and wait for its user, so a question can take minutes, or never
+//! be answered. It is bounded here; the thread is not, but there is one at most, and nobody who
+//! ends waits for it. Keyrings are also not made for two questions at once.
+
+use std::error::Error as StdError;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use keyring_core::{CredentialStore, Error};
+use switchboard_auth::StoreError;
+use tokio::sync::{Semaphore, oneshot};
+use tokio::time::timeout;
+
+use crate::pieces::Table;
+
+/// Opened at the first question.
+pub(crate) struct Keyring {
+    opened: Arc<Mutex<Option<Arc<CredentialStore>>>>,
+    limit: usize,
+    turns: Arc<Semaphore>,
+}
+
+impl Keyring {
+    /// That of this machine.
+    pub(crate) fn new() -> Self {
+        Self::with(None, if cfg!(windows) { 2560 } else { usize::MAX })
+    }
+
+    pub(crate) fn with(opened: Option<Arc<CredentialStore>>, limit: usize) -> Self {
+        Self {
+            opened: Arc::new(Mutex::new(opened)),
+            limit,
+            turns: Arc::new(Semaphore::new(1)),
+        }
+    }
+
+    /// Asks about a server. The question is answered whole even if nobody waits any more.
+    pub(crate) async fn ask<T: Send + 'static>(
+        &self,
+        server: &str,
+        question: impl FnOnce(&Table<'_>) -> Result<T, Trouble> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let asked = async {
+            let turn = Arc::clone(&self.turns).acquire_owned().await;
+            let (opened, limit) = (Arc::clone(&self.opened), self.limit);
+            let (answer, answered) = oneshot::channel();
+            let work = move || {
+                let _turn = turn;
+                let outcome = open(&opened).and_then(|keyring| {
+                    question(&Table {
+                        keyring: keyring.as_ref(),
+                        limit,
+                    })
+                });
+                // Whoever asked may have given up.
+                let _ = answer.send(outcome);
+            };
+            thread::Builder::new()
+                .name("keyring".to_owned())
+                .spawn(work)
+                .map_err(|error| {
+                    StoreError::new("there is no thread for the keyring", Some(error.into()))
+                })?;
+            match answered.await {
+                Ok(outcome) => outcome.map_err(|trouble| trouble.about(server)),
+                Err(_) => Err(StoreError::new("the keyring broke off", None)),
+            }
+        };
+        match timeout(LONGEST_WAIT, asked).await {
+            Ok(outcome) => outcome,
+            Err(_) => {
+                let seconds = LONGEST_WAIT.as_secs();
+                let what = format!(
+                    "the keyring did not answer within {seconds} s: unlock it, or {INSTEAD}"
+                );
+                Err(StoreError::new(what, None))
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Keyring {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Keyring")
+    }
+}
+
+/// What went wrong in the thread.
+#[derive(Debug)]
+pub(crate) enum Trouble {
+    /// There is no keyring.
+    Absent(Error),
+    /// It says no.
+    Keyring(Error),
+    /// What it holds cannot be used.
+    Content(String),
+}
+
+impl From<Error> for Trouble {
+    fn from(error: Error) -> Self {
+        Self::Keyring(error)
+    }
+}
+
+impl Trouble {
+    /// Some errors of a keyring print the secret: only the others are passed on.
+    fn about(self, server: &str) -> StoreError {
+        let (what, source): (String, Option<Box<dyn StdError + Send + Sync>>) = match self {
+            Self::Absent(Error::PlatformFailure(source) | Error::NoStorageAccess(source)) => {
+                let what = format!("there is no keyring service here: {INSTEAD}");
+                (what, Some(source))
+            }
+            Self::Absent(_) => (
+                format!("there is no keyring on this system: {INSTEAD}"),
+                None,
+            ),
+            Self::Keyring(Error::NoStorageAccess(source)) => {
+                let what = format!("the keyring is locked: unlock it, or {INSTEAD}");
+                (what, Some(source))
+            }
+            Self::Keyring(Error::PlatformFailure(source)) => {
+                let what = format!("the keyring cannot be used: try again, or {INSTEAD}");
+                (what, Some(source))
+            }
+            Self::Keyring(Error::BadEncoding(_) | Error::BadDataFormat(..)) => (
+                format!("what the keyring holds for {server} is no login: log in again"),
+                None,
+            ),
+            Self::Keyring(Error::Ambiguous(_)) => (
+                format!(
+                    "the keyring holds several logins for {server}: remove them in the program \
+                     that shows it, and log in again"
+                ),
+                None,
+            ),
+            Self::Keyring(Error::TooLong(_, limit)) => (
+                format!(
+                    "the keyring takes no more than {limit} bytes, which the name or the login \
+                     of {server} exceeds: {INSTEAD}"
+                ),
+                None,
+            ),
+            Self::Keyring(Error::BadStoreFormat(reason)) | Self::Content(reason) => (
+                format!("what the keyring holds for {server} is not used, {reason}"),
+                None,
+            ),
+            Self::Keyring(error) => (
+                format!("the keyring refuses the login of {server}: {INSTEAD}"),
+                Some(error.into()),
+            ),
+        };
+        StoreError::new(what, source)
+    }
+}
+
+/// One that was not there may be there the next time.
+fn open(opened: &Mutex<Option<Arc<CredentialStore>>>) -> Result<Arc<CredentialStore>, Trouble> {
+    // Only the thread whose turn it is comes here.
+    let mut opened = opened.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(keyring) = &*opened {
+        return Ok(Arc::clone(keyring));
+    }
+    let keyring = open_keyring().map_err(Trouble::Absent)?;
+    *opened = Some(Arc::clone(&keyring));
+    Ok(keyring)
+}
+
+#[cfg(target_os = "macos")]
+fn open_keyring() -> keyring_core::Result<Arc<CredentialStore>> {
+    Ok(apple_native_keyring_store::keychain::Store::new()?)
+}
+
+#[cfg(windows)]
+fn open_keyring() -> keyring_core::Result<Arc<CredentialStore>> {
+    Ok(windows_native_keyring_store::Store::new()?)
+}
+
+#[cfg(all(unix, not(target_vendor = "apple"), not(target_os = "android")))]
+fn open_keyring() -> keyring_core::Result<Arc<CredentialStore>> {
+    Ok(zbus_secret_service_keyring_store::Store::new()?)
+}
+
+#[cfg(not(any(
+    target_os = "macos",
+    windows,
+    all(unix, not(target_vendor = "apple"), not(target_os = "android"))
+)))]
+fn open_keyring() -> keyring_core::Result<Arc<CredentialStore>> {
+    Err(Error::NoDefaultStore)
+}
+
+const INSTEAD: &str = "keep logins in files instead";
+
+// A person finds the dialog and remembers the password.
+const LONGEST_WAIT: Duration = Duration::from_secs(120);

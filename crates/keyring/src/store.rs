@@ -1,0 +1,143 @@
+//! A store over the keyring.
+//!
+//! The keyring holds the entries. What it cannot do, a folder of files does: locks between
+//! processes, and the list of servers, which would else ask the user to unlock everything. No
+//! secret is in these files.
+
+use std::path::{Path, PathBuf};
+
+use switchboard_auth::{BadEntry, Entry, FileStore, Keeping, Lock, Secret, Store, StoreError};
+use zeroize::Zeroizing;
+
+use crate::keyring::{Keyring, Trouble};
+use crate::pieces::Table;
+
+/// Keeps each entry as an item of the keyring, under the URL of its server. Any number of
+/// processes may use the same folder.
+#[derive(Debug)]
+pub struct KeyringStore {
+    keyring: Keyring,
+    /// An entry without records for each server.
+    list: FileStore,
+}
+
+impl KeyringStore {
+    /// The keyring of this user, with locks and the list of servers in a folder that is for this
+    /// alone.
+    pub fn new(folder: impl Into<PathBuf>) -> Self {
+        Self {
+            keyring: Keyring::new(),
+            list: FileStore::new(folder),
+        }
+    }
+
+    /// The same, in a folder beside the one of [`FileStore::of_user`].
+    ///
+    /// # Errors
+    /// When this user has no place for it.
+    pub fn of_user() -> Result<Self, StoreError> {
+        let files = FileStore::of_user()?;
+        Ok(Self::new(files.folder().with_file_name("keyring")))
+    }
+
+    /// Where the locks and the list are.
+    pub fn folder(&self) -> &Path {
+        self.list.folder()
+    }
+
+    /// Held while an item is replaced: writers take turns.
+    async fn saving(&self) -> Result<Lock, StoreError> {
+        self.list.lock("saving").await
+    }
+}
+
+impl Store for KeyringStore {
+    fn load<'a>(&'a self, server: &'a str) -> Keeping<'a, Option<Entry>> {
+        Box::pin(async move {
+            let name = server.to_owned();
+            self.keyring
+                .ask(server, move |table| match table.read(&name)? {
+                    Some(text) => read_entry(text, &name).map(Some),
+                    None => Ok(None),
+                })
+                .await
+        })
+    }
+
+    fn save<'a>(&'a self, entry: &'a Entry) -> Keeping<'a, ()> {
+        Box::pin(async move {
+            let server = entry.server.as_str();
+            let (name, text) = (server.to_owned(), entry.to_text());
+            let saving = self.saving().await?;
+            // First the list: no secret is anywhere that is not listed.
+            let is_new = !matches!(self.list.load(server).await, Ok(Some(_)));
+            if is_new {
+                self.list.save(&Entry::new(server)).await?;
+            }
+            let replace = move |table: &Table<'_>| {
+                let _saving = saving;
+                check_replaceable(table, &name)?;
+                Ok(table.write(&name, text.reveal().as_bytes())?)
+            };
+            let outcome = self.keyring.ask(server, replace).await;
+            if outcome.is_err() && is_new {
+                // What is said is why it was not kept, rather than why it is still listed.
+                let _ = self.list.remove(server).await;
+            }
+            outcome
+        })
+    }
+
+    fn remove<'a>(&'a self, server: &'a str) -> Keeping<'a, bool> {
+        Box::pin(async move {
+            let name = server.to_owned();
+            let saving = self.saving().await?;
+            let remove = move |table: &Table<'_>| Ok((table.remove(&name)?, saving));
+            let (was_there, _saving) = self.keyring.ask(server, remove).await?;
+            self.list.remove(server).await?;
+            Ok(was_there)
+        })
+    }
+
+    fn servers(&self) -> Keeping<'_, Vec<String>> {
+        self.list.servers()
+    }
+
+    fn lock<'a>(&'a self, server: &'a str) -> Keeping<'a, Lock> {
+        self.list.lock(server)
+    }
+}
+
+fn read_entry(text: Zeroizing<Vec<u8>>, server: &str) -> Result<Entry, Trouble> {
+    let unused = |reason: &str| Trouble::Content(format!("{reason}: log in again to replace it"));
+    let Ok(text) = std::str::from_utf8(&text) else {
+        return Err(unused("it is not text"));
+    };
+    match Entry::from_text(&Secret::new(text)) {
+        Ok(entry) if entry.server == server => Ok(entry),
+        Ok(_) => Err(unused("it is the login of another server")),
+        Err(bad @ BadEntry::Version { .. }) => Err(Trouble::Content(newer(&bad))),
+        Err(bad) => Err(unused(&bad.to_string())),
+    }
+}
+
+/// What a later version wrote is not overwritten; what is broken is.
+fn check_replaceable(table: &Table<'_>, name: &str) -> Result<(), Trouble> {
+    let Ok(Some(text)) = table.read(name) else {
+        return Ok(());
+    };
+    let Ok(text) = std::str::from_utf8(&text) else {
+        return Ok(());
+    };
+    match Entry::from_text(&Secret::new(text)) {
+        Err(bad @ BadEntry::Version { .. }) => Err(Trouble::Content(newer(&bad))),
+        _ => Ok(()),
+    }
+}
+
+fn newer(bad: &BadEntry) -> String {
+    format!("{bad}: use the newer program that wrote it, or remove the login")
+}
+
+#[cfg(test)]
+mod tests;
