@@ -3,6 +3,7 @@
 //! Every peer is pinned and installed once (`tools.rs`), and runs under a time limit. This
 //! file knows the parts; what a part does is in the file of its name.
 
+mod authority;
 mod clients;
 mod conformance;
 mod core;
@@ -23,6 +24,7 @@ const PARTS: &[Part] = &[
     part("core", core::run),
     part("clients", clients::run),
     part("servers", servers::run),
+    part("authority", authority::run),
     part("conformance", conformance::run),
     part("conformance-client", conformance::client::run),
 ];

@@ -8,11 +8,13 @@
 //! what arrives there. Which scenario wants what is in `scenario.rs`.
 
 mod form;
+mod login;
 mod scenario;
 
 use std::env;
 use std::error::Error;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -43,7 +45,11 @@ async fn run() -> Result<(), Failure> {
         Ok(text) => serde_json::from_str(&text)?,
         Err(_) => Value::Null,
     };
-    let spec = Spec::url(&url)?.mode(Mode::Pinned(revision));
+    let mut spec = Spec::url(&url)?.mode(Mode::Pinned(revision));
+    if scenario.starts_with("auth/") {
+        let login = login::credentials(&scenario, &url, &context)?;
+        spec = spec.credentials(Arc::new(login));
+    }
     let host = Handlers::new()
         .on_form(|form, _| async move { Ok(form::accept(&form)) })
         .on_sample(|_, _| async { Err(Refusal::by_user("there is no model here")) })

@@ -20,6 +20,7 @@ mod killed;
 mod page;
 mod places;
 mod processes;
+#[path = "../report.rs"]
 mod report;
 mod started;
 mod visit;

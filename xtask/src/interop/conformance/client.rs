@@ -2,8 +2,6 @@
 //!
 //! Each scenario is one run of the suite and one check, strictly: nothing failed, warned or was
 //! skipped, the client ended well, and in time. Run all at once, the suite looks at less.
-//!
-//! Scenarios of authorization are left out as long as the client has no login: see [`LEFT_OUT`].
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,6 +25,7 @@ pub(in crate::interop) fn run(workspace: &Workspace) -> Outcome {
     for revision in ["2025-11-25", "2026-07-28"] {
         outcome.failures.extend(runs.count(revision).err());
     }
+    outcome.failures.extend(runs.check_list().err());
     outcome
 }
 
@@ -81,29 +80,68 @@ impl Runs {
             .map_err(|reason| format!("{reason}; see {}", folder.display()))
     }
 
+    /// Every scenario that the suite has is played, in every revision it is for.
+    fn check_list(&self) -> Result<(), String> {
+        let [program, script] = &self.suite.words;
+        let mut command = Command::new(program);
+        command.arg(script).args(["list", "--client"]);
+        let listed = process::run_bounded(&mut command, Show::Nothing, RUN_LIMIT)?;
+        listed.check("the suite's list")?;
+        let unplayed = unplayed(&listed.stdout);
+        let names = listed
+            .stdout
+            .iter()
+            .filter(|line| line.contains(" ["))
+            .count();
+        if names == 0 || !unplayed.is_empty() {
+            return Err(format!(
+                "conformance client: {unplayed:?} of {names} not played"
+            ));
+        }
+        report::line(&format!("conformance client: all {names} scenarios played"));
+        Ok(())
+    }
+
     /// A scenario that the suite requires and that is not in our list has not passed.
     fn count(&self, revision: &str) -> Result<(), String> {
         let file = self.suite.requirements.join(format!("{revision}.yaml"));
         let text = fs::read_to_string(&file)
             .map_err(|error| format!("{} cannot be read: {error}", file.display()))?;
         let required = requirements(&text, "client");
-        let (left_out, wanted): (Vec<&str>, Vec<&str>) = required
-            .into_iter()
-            .partition(|name| name.starts_with(LEFT_OUT));
-        let missing = missing(revision, &wanted);
-        if wanted.is_empty() || !missing.is_empty() {
+        let missing = missing(revision, &required);
+        if required.is_empty() || !missing.is_empty() {
             return Err(format!(
                 "conformance client {revision}: {missing:?} did not run"
             ));
         }
+        let played = SCENARIOS.iter().filter(|(of, _)| *of == revision).count();
         report::line(&format!(
-            "conformance client {revision}: {} of {} required scenarios; {} begin with {LEFT_OUT} and are left out",
-            wanted.len(),
-            wanted.len() + left_out.len(),
-            left_out.len()
+            "conformance client {revision}: {} required scenarios, {played} played",
+            required.len(),
         ));
         Ok(())
     }
+}
+
+/// What the suite lists and we do not play, as `revision name`; an extension has no revision.
+fn unplayed(lines: &[String]) -> Vec<String> {
+    let mut unplayed = Vec::new();
+    for line in lines {
+        let listed = line.trim_start().strip_prefix("- ");
+        let listed = listed.and_then(|rest| rest.strip_suffix(']')?.split_once(" ["));
+        let Some((name, revisions)) = listed else {
+            continue;
+        };
+        for revision in revisions.split(',').map(str::trim) {
+            let is_it = |(of, own): &&(&str, &str)| {
+                *own == name && (*of == revision || revision == "extension")
+            };
+            if !SCENARIOS.iter().any(|scenario| is_it(&scenario)) {
+                unplayed.push(format!("{revision} {name}"));
+            }
+        }
+    }
+    unplayed
 }
 
 fn missing<'a>(revision: &str, wanted: &[&'a str]) -> Vec<&'a str> {
@@ -125,8 +163,13 @@ fn checks(folder: &Path) -> Vec<Check> {
 
 /// Every scenario that is played, in which revision.
 const SCENARIOS: &[(&str, &str)] = &[
+    ("2025-03-26", "auth/2025-03-26-oauth-metadata-backcompat"),
+    ("2025-03-26", "auth/2025-03-26-oauth-endpoint-fallback"),
     ("2025-06-18", "initialize"),
     ("2025-06-18", "tools_call"),
+    ("2025-06-18", "auth/token-endpoint-auth-basic"),
+    ("2025-06-18", "auth/token-endpoint-auth-post"),
+    ("2025-06-18", "auth/token-endpoint-auth-none"),
     ("2025-11-25", "initialize"),
     ("2025-11-25", "tools_call"),
     ("2025-11-25", "elicitation-sep1034-client-defaults"),
@@ -136,6 +179,26 @@ const SCENARIOS: &[(&str, &str)] = &[
     ("2025-11-25", "sep-2640-client-verify-digest"),
     ("2025-11-25", "sep-2640-client-verify-size"),
     ("2025-11-25", "sep-2640-client-verify-frontmatter"),
+    ("2025-11-25", "auth/metadata-default"),
+    ("2025-11-25", "auth/metadata-var1"),
+    ("2025-11-25", "auth/metadata-var2"),
+    ("2025-11-25", "auth/metadata-var3"),
+    ("2025-11-25", "auth/basic-cimd"),
+    ("2025-11-25", "auth/scope-from-www-authenticate"),
+    ("2025-11-25", "auth/scope-from-scopes-supported"),
+    ("2025-11-25", "auth/scope-omitted-when-undefined"),
+    ("2025-11-25", "auth/scope-step-up"),
+    ("2025-11-25", "auth/scope-retry-limit"),
+    ("2025-11-25", "auth/token-endpoint-auth-basic"),
+    ("2025-11-25", "auth/token-endpoint-auth-post"),
+    ("2025-11-25", "auth/token-endpoint-auth-none"),
+    ("2025-11-25", "auth/pre-registration"),
+    ("2025-11-25", "auth/client-credentials-jwt"),
+    ("2025-11-25", "auth/client-credentials-basic"),
+    ("2025-11-25", "auth/enterprise-managed-authorization"),
+    ("2025-11-25", "auth/dpop"),
+    ("2025-11-25", "auth/dpop-nonce"),
+    ("2025-11-25", "auth/wif-jwt-bearer"),
     ("2026-07-28", "tools_call"),
     ("2026-07-28", "request-metadata"),
     ("2026-07-28", "sep-2322-client-request-state"),
@@ -148,17 +211,58 @@ const SCENARIOS: &[(&str, &str)] = &[
     ("2026-07-28", "sep-2640-client-verify-digest"),
     ("2026-07-28", "sep-2640-client-verify-size"),
     ("2026-07-28", "sep-2640-client-verify-frontmatter"),
+    ("2026-07-28", "auth/metadata-default"),
+    ("2026-07-28", "auth/metadata-var1"),
+    ("2026-07-28", "auth/metadata-var2"),
+    ("2026-07-28", "auth/metadata-var3"),
+    ("2026-07-28", "auth/basic-cimd"),
+    ("2026-07-28", "auth/scope-from-www-authenticate"),
+    ("2026-07-28", "auth/scope-from-scopes-supported"),
+    ("2026-07-28", "auth/scope-omitted-when-undefined"),
+    ("2026-07-28", "auth/scope-step-up"),
+    ("2026-07-28", "auth/scope-retry-limit"),
+    ("2026-07-28", "auth/token-endpoint-auth-basic"),
+    ("2026-07-28", "auth/token-endpoint-auth-post"),
+    ("2026-07-28", "auth/token-endpoint-auth-none"),
+    ("2026-07-28", "auth/pre-registration"),
+    ("2026-07-28", "auth/resource-mismatch"),
+    ("2026-07-28", "auth/offline-access-scope"),
+    ("2026-07-28", "auth/offline-access-not-supported"),
+    ("2026-07-28", "auth/authorization-server-migration"),
+    ("2026-07-28", "auth/iss-supported"),
+    ("2026-07-28", "auth/iss-not-advertised"),
+    ("2026-07-28", "auth/iss-supported-missing"),
+    ("2026-07-28", "auth/iss-wrong-issuer"),
+    ("2026-07-28", "auth/iss-unexpected"),
+    ("2026-07-28", "auth/iss-normalized"),
+    ("2026-07-28", "auth/metadata-issuer-mismatch"),
+    ("2026-07-28", "auth/client-credentials-jwt"),
+    ("2026-07-28", "auth/client-credentials-basic"),
+    ("2026-07-28", "auth/enterprise-managed-authorization"),
+    ("2026-07-28", "auth/dpop"),
+    ("2026-07-28", "auth/dpop-nonce"),
+    ("2026-07-28", "auth/wif-jwt-bearer"),
 ];
 
-/// How the names begin of scenarios that want a login: the client has credentials to hand over,
-/// but nobody who gets them yet.
-const LEFT_OUT: &str = "auth/";
 /// The client gives up after 20 s by itself; the suite cannot make it.
 const RUN_LIMIT: Duration = Duration::from_secs(60);
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_listed_scenario_that_is_not_played_is_told() {
+        let lines = [
+            "Client scenarios (test against a client):",
+            "  - initialize [2025-06-18,2025-11-25]",
+            "  - auth/dpop [extension]",
+            "  - tools_call [2024-11-05,2026-07-28]",
+            "  - new [extension]",
+        ];
+        let unplayed = unplayed(&lines.map(str::to_owned));
+        assert_eq!(unplayed, ["2024-11-05 tools_call", "extension new"]);
+    }
 
     #[test]
     fn a_required_scenario_that_is_not_played_is_missing() {

@@ -1,0 +1,102 @@
+//! The authorization server of `interop/authority.mjs`, and the servers that trust it.
+
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use bytes::Bytes;
+use http::{Method, Request};
+use serde_json::Value;
+use switchboard_client::ClientSettings;
+use switchboard_transport::http::client::HttpClient;
+
+/// All of them, running until this is dropped.
+pub(crate) struct Authority {
+    child: Child,
+    client: HttpClient,
+    places: Value,
+}
+
+impl Authority {
+    /// Starts them; `path` is that of the issuer, empty for none.
+    pub(crate) fn start(node: &Path, path: &str) -> Result<Self, String> {
+        let mut command = Command::new("node");
+        command
+            .arg(node.join("authority.mjs"))
+            .args(["--path", path]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.stderr(Stdio::null());
+        let client = HttpClient::new(ClientSettings::default());
+        let child = command.spawn();
+        let mut authority = Self {
+            child: child.map_err(|error| format!("node could not be started: {error}"))?,
+            client: client.map_err(|error| error.to_string())?,
+            places: Value::Null,
+        };
+        let mut line = String::new();
+        let stdout = authority.child.stdout.take().ok_or("no stdout")?;
+        let read = BufReader::new(stdout).read_line(&mut line);
+        read.map_err(|error| format!("it says nothing: {error}"))?;
+        authority.places = serde_json::from_str(&line)
+            .map_err(|error| format!("it does not say where it is but {line:?}: {error}"))?;
+        Ok(authority)
+    }
+
+    /// What it said about itself, by a JSON pointer such as `/jwt`.
+    pub(crate) fn said(&self, pointer: &str) -> Result<&str, String> {
+        let said = self.places.pointer(pointer).and_then(Value::as_str);
+        said.ok_or_else(|| format!("it does not say {pointer}"))
+    }
+
+    /// Does what an administrator can do, such as `/refuse`; gives what was counted before.
+    pub(crate) async fn administer(&self, command: &str, body: &Value) -> Result<Counts, String> {
+        self.control(Method::POST, command, body.to_string()).await
+    }
+
+    /// What was counted since the last time.
+    pub(crate) async fn counts(&self) -> Result<Counts, String> {
+        self.control(Method::GET, "/counts", String::new()).await
+    }
+
+    async fn control(&self, method: Method, path: &str, body: String) -> Result<Counts, String> {
+        let url = format!("{}{path}", self.said("/control")?);
+        let mut request = Request::new(Bytes::from(body));
+        *request.method_mut() = method;
+        *request.uri_mut() = url.parse().map_err(|_| format!("{url} is no address"))?;
+        let received = self.client.send(request).await;
+        let received = received.map_err(|error| error.to_string())?;
+        let body = received.body.collect().await;
+        let body = body.map_err(|error| error.to_string())?;
+        match serde_json::from_slice(&body) {
+            Ok(counts) if received.status.is_success() => Ok(Counts(counts)),
+            _ => Err(format!("{path}: {}", String::from_utf8_lossy(&body))),
+        }
+    }
+}
+
+impl Drop for Authority {
+    fn drop(&mut self) {
+        // It ends with its input, and this is for the case that it does not.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// How often each endpoint was asked, as `authority.mjs` names them.
+#[derive(Debug)]
+pub(crate) struct Counts(Value);
+
+impl Counts {
+    /// How often this one was.
+    pub(crate) fn of(&self, name: &str) -> u64 {
+        self.0.get(name).and_then(Value::as_u64).unwrap_or(0)
+    }
+
+    /// `Err` that says everything that was counted, unless this one was so often.
+    pub(crate) fn check(&self, name: &str, wanted: u64) -> Result<(), String> {
+        match self.of(name) == wanted {
+            true => Ok(()),
+            false => Err(format!("wanted {wanted} times {name}, counted {}", self.0)),
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! Our login at an authorization server that others wrote, by the program `authorized` of
+//! `interop/client/`.
+//!
+//! What is checked is there; here is what has to be installed and built before.
+
+use std::fs;
+use std::process::Command;
+
+use crate::interop::script::run_script;
+use crate::report::Outcome;
+use crate::tools;
+use crate::workspace::Workspace;
+
+pub(super) fn run(workspace: &Workspace) -> Outcome {
+    let mut command = match prepare(workspace) {
+        Ok(command) => command,
+        Err(reason) => return Outcome::failed(reason),
+    };
+    let mut outcome = Outcome::default();
+    run_script(&mut outcome, "authorized", &mut command);
+    outcome
+}
+
+fn prepare(workspace: &Workspace) -> Result<Command, String> {
+    workspace.build_interop()?;
+    let scratch = workspace.target.join("interop").join("authority");
+    // It is not there the first time.
+    let _ = fs::remove_dir_all(&scratch);
+    fs::create_dir_all(&scratch)
+        .map_err(|error| format!("{} cannot be made: {error}", scratch.display()))?;
+    let mut command = Command::new(workspace.binary("authorized"));
+    command.arg("--node").arg(tools::node(workspace)?);
+    command.arg("--scratch").arg(scratch);
+    Ok(command)
+}
