@@ -35,7 +35,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use serde_json::json;
 
 pub(crate) use self::client::Client;
-pub(crate) use self::jose::{Key, encode, fresh, hash, now, thumbprint};
+pub(crate) use self::jose::{Key, decode, encode, fresh, hash, now, thumbprint};
 pub(crate) use self::knobs::{DeviceEnd, Edit, Iss, Knobs, MetadataAt, Proofs, Refresh};
 pub(crate) use self::message::{Asked, Fields, Reply, ask};
 pub(crate) use self::person::{Conduct, ScriptedPerson};

@@ -16,6 +16,8 @@ use super::{Office, Outcome, Refused};
 pub(crate) struct Client {
     pub(crate) id: String,
     pub(crate) secret: Option<String>,
+    /// When the secret ends; 0 for never.
+    pub(crate) secret_end: u64,
     /// As it stands in metadata.
     pub(crate) method: String,
     /// The public key, of one that signs.
@@ -88,6 +90,7 @@ impl Client {
             redirect_uris: texts("redirect_uris"),
             grants,
             secret: None,
+            secret_end: 0,
         })
     }
 }
@@ -125,6 +128,9 @@ impl Office {
             Shown::Basic { secret, .. } | Shown::Post { secret, .. } => {
                 if client.secret.as_deref() != Some(secret) {
                     return Err(refuse("this is not the secret"));
+                }
+                if client.secret_end != 0 && client.secret_end <= now() {
+                    return Err(refuse("the secret has ended"));
                 }
             }
             Shown::Assertion { jwt, .. } => {

@@ -50,10 +50,12 @@ impl Key {
         format!("-----BEGIN PRIVATE KEY-----\n{text}\n-----END PRIVATE KEY-----\n")
     }
 
-    /// A token with this header, to which `alg` is added, and these claims.
+    /// A token with this header, to which `alg` is added if it has none, and these claims.
     pub(crate) fn sign(&self, header: &Value, claims: &Value) -> String {
         let mut header = header.clone();
-        header["alg"] = json!("ES256");
+        if header["alg"].is_null() {
+            header["alg"] = json!("ES256");
+        }
         let signed = [&header, claims].map(|part| encode(part.to_string().as_bytes()));
         let signed = signed.join(".");
         let random = SystemRandom::new();
@@ -147,7 +149,7 @@ pub(crate) fn encode(bytes: &[u8]) -> String {
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
-fn decode(text: &str) -> Result<Vec<u8>, String> {
+pub(crate) fn decode(text: &str) -> Result<Vec<u8>, String> {
     URL_SAFE_NO_PAD
         .decode(text)
         .map_err(|_| "a part is not Base64 for URLs".to_owned())

@@ -38,6 +38,7 @@ impl Office {
             secret: method
                 .starts_with("client_secret")
                 .then(|| files.secret("secret")),
+            secret_end: knobs.secret_expires_at,
             method,
             point: None,
             redirect_uris,

@@ -97,6 +97,19 @@ async fn a_wrong_header_is_answered_with_a_challenge() {
 }
 
 #[tokio::test]
+async fn a_secret_may_end() {
+    let authority = with_app().await;
+    let mut client = Client::with_secret("a", BACK, "client_secret_post", "word");
+    let form = form().with("client_id", "a").with("client_secret", "word");
+    for (end, status) in [(0, 200), (now() + 600, 200), (now() - 1, 401)] {
+        client.secret_end = end;
+        authority.add_client(client.clone());
+        let reply = ask_with(&authority, &form, None).await;
+        assert_eq!(reply.status, status, "{end}");
+    }
+}
+
+#[tokio::test]
 async fn a_client_that_signs_is_believed_once_for_each_signature() {
     let authority = with_app().await;
     let key = Key::generate();
@@ -140,7 +153,8 @@ async fn a_signature_counts_for_its_client_its_issuer_and_its_time_only() {
     let unsigned = [json!({ "alg": "none" }), claims.clone()];
     let unsigned = unsigned.map(|part| encode(part.to_string().as_bytes()));
     let unsigned = format!("{}.", unsigned.join("."));
-    for wrong in [other_key.as_str(), unsigned.as_str(), "a.b.c", "a"] {
+    let misnamed = key.sign(&json!({ "alg": "HS256" }), &claims);
+    for wrong in [&other_key, &unsigned, &misnamed, "a.b.c", "a"] {
         let reply = ask_with(&authority, &signed(wrong), None).await;
         assert_eq!(error(&reply), "invalid_client", "{wrong}");
     }

@@ -6,7 +6,8 @@ use super::{
     BACK, Form, RESOURCE, VERIFIER, code_form, error, go, location, text, visit, with_app,
 };
 use crate::authority::{
-    Authority, Client, Key, Proofs, Protected, Reply, ask, fresh, hash, now, thumbprint,
+    Authority, Client, Key, Proofs, Protected, Reply, ask, decode, encode, fresh, hash, now,
+    thumbprint,
 };
 
 /// A proof as it should be, with a change.
@@ -96,7 +97,7 @@ async fn a_proof_counts_for_its_request_and_its_time_only() {
     ]);
     let claims = for_token(&authority);
     type Change = fn(&mut Value, &mut Value);
-    let cases: [(&str, Change); 14] = [
+    let cases: [(&str, Change); 16] = [
         ("typ", |header, _| header["typ"] = json!("JWT")),
         ("no key", |header, _| header["jwk"] = Value::Null),
         ("private key", |header, _| {
@@ -107,6 +108,13 @@ async fn a_proof_counts_for_its_request_and_its_time_only() {
             header["jwk"] = Key::generate().jwk()
         }),
         ("half a key", |header, _| header["jwk"]["y"] = json!("AAAA")),
+        ("a key cut elsewhere", |header, _| {
+            let [x, y] = ["x", "y"].map(|name| header["jwk"][name].as_str().unwrap().to_owned());
+            let point = [decode(&x).unwrap(), decode(&y).unwrap()].concat();
+            header["jwk"]["x"] = json!(encode(&point[..31]));
+            header["jwk"]["y"] = json!(encode(&point[31..]));
+        }),
+        ("alg", |header, _| header["alg"] = json!("RS256")),
         ("htm", |_, claims| claims["htm"] = json!("GET")),
         ("no htm", |_, claims| claims["htm"] = Value::Null),
         ("htu", |_, claims| {

@@ -117,9 +117,12 @@ async fn what_is_no_client_is_refused() {
     }
     assert_eq!(error(&register(&authority, &json!([])).await), metadata);
     let url = authority.url("/register");
-    let text = correct().to_string();
+    let mut wanted = correct();
+    wanted["token_endpoint_auth_method"] = json!("client_secret_basic");
+    let text = wanted.to_string();
     assert_eq!(error(&ask("POST", &url, &[], &text).await), metadata);
     let json = [("content-type", "application/json")];
     assert_eq!(error(&ask("PUT", &url, &json, &text).await), metadata);
     assert!(authority.clients().is_empty());
+    assert_eq!(ask("POST", &url, &json, &text).await.status, 201);
 }
