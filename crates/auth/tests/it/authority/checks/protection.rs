@@ -79,6 +79,11 @@ async fn a_token_opens_nothing_else() {
     let other = Protected::start_with(&authority, |knobs| knobs.path = "/b".to_owned()).await;
     let of_other = token(&authority, &other.url(), "read").await;
     assert_eq!(call(&other, &of_other).await.status, 200);
+    for scheme in ["DPoP", "Basic"] {
+        let shown = format!("{scheme} {of_other}");
+        let reply = ask("POST", &other.url(), &[("authorization", &shown)], CALL).await;
+        assert_eq!(reply.status, 401, "{scheme}");
+    }
     for wrong in [of_other.as_str(), "access-made-up", ""] {
         let reply = call(&server, wrong).await;
         assert_eq!(reply.status, 401, "{wrong}");

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
 use crate::authority::{Fault, Reply, Site, ask};
@@ -74,6 +76,21 @@ async fn faults_are_what_they_say() {
     site.reached("/a", 5).await;
     assert!(!silent.is_finished());
     silent.abort();
+}
+
+#[tokio::test]
+async fn a_connection_may_be_kept() {
+    let site = site().await;
+    let address = site.origin().strip_prefix("http://").unwrap();
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let answer = b"HTTP/1.1 200 Said\r\ncontent-type: text/plain\r\ncontent-length: 4\r\n\r\nhere";
+    for _ in 0..2 {
+        stream.write_all(b"GET /a HTTP/1.1\r\n\r\n").await.unwrap();
+        let mut found = vec![0; answer.len()];
+        stream.read_exact(&mut found).await.unwrap();
+        assert_eq!(found, answer);
+    }
+    assert_eq!(site.count("/a"), 2);
 }
 
 #[tokio::test]
