@@ -61,6 +61,20 @@ const BUDGETS: &[Budget] = &[
             "reqwest",
         ],
     },
+    // What logs in. With the client it is a dozen crates more than the client alone.
+    Budget {
+        package: "switchboard-auth",
+        most: 70,
+        never: &[
+            "chrono",
+            "futures",
+            "native-tls",
+            "openssl",
+            "regex",
+            "reqwest",
+            "url",
+        ],
+    },
 ];
 
 /// What would mean that the core waits, or opens something.

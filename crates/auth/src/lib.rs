@@ -1,4 +1,26 @@
 //! Gets, keeps and renews the tokens that servers of the Model Context Protocol ask for.
+//!
+//! ```no_run
+//! use switchboard_auth::{Browser, OAuth};
+//!
+//! # async fn log_in() -> Result<(), switchboard_auth::AuthError> {
+//! let login = OAuth::for_server("https://mcp.example.com/mcp")?
+//!     .interaction(Browser::new().announce(|page| eprintln!("log in: {}", page.url.as_str())))
+//!     .build()?;
+//! login.login().await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! `docs/guide/logins.md` in the repository is the same at length.
+//!
+//! 1. [`OAuth`]: the login of one server, as credentials for the transport; [`Bearer`]: a token
+//!    that comes from somewhere else
+//! 2. [`Interaction`]: how a person is asked; [`Browser`] is the usual one
+//! 3. [`Store`]: where logins are kept; [`FileStore`], [`MemoryStore`]
+//! 4. [`AuthError`]: why there is no token
+//!
+//! Nothing here knows a message of MCP, prints, or reads what somebody types.
 
 mod answer;
 mod authorization;
@@ -41,3 +63,10 @@ pub use scope::Scopes;
 pub use secret::Secret;
 pub use source::TokenSource;
 pub use store::{BadEntry, FileStore, Keeping, Lock, MemoryStore, Store, StoreError};
+
+/// The code in the guide, as tests.
+#[cfg(doctest)]
+mod guide {
+    #[doc = include_str!("../../../docs/guide/logins.md")]
+    mod logins {}
+}
