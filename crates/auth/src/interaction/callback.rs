@@ -81,7 +81,8 @@ impl Page {
         } = self;
         let body = format!(
             "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
-             <meta name=\"color-scheme\" content=\"light dark\"><title>{title}</title></head>\
+             <meta name=\"color-scheme\" content=\"light dark\"><title>{title}</title>\
+             <style>{STYLE}</style></head>\
              <body><h1>{title}</h1><p>{words}</p></body></html>\n"
         );
         let length = body.len();
@@ -134,10 +135,15 @@ const LARGE: Page = Page {
             or open the address that the program showed in a private window.",
 };
 
+const STYLE: &str = "body{max-width:34rem;margin:18vh auto;padding:0 1.5rem;font:1.1rem/1.6 system-ui,sans-serif}\
+    h1{font-size:1.6rem;margin-bottom:.4rem}";
+
+// With the hash of the style: no other one, and no script.
 const HEADERS: &str = "Content-Type: text/html; charset=utf-8\r\n\
     Cache-Control: no-store\r\n\
-    Content-Security-Policy: default-src 'none'; base-uri 'none'; form-action 'none'; \
-    frame-ancestors 'none'\r\n\
+    Content-Security-Policy: default-src 'none'; \
+    style-src 'sha256-jMenT69epN8bH05zgKkrMhxaIqoB1kbB37X+VegE4QI='; \
+    base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n\
     Referrer-Policy: no-referrer\r\n\
     X-Content-Type-Options: nosniff\r\n\
     Cross-Origin-Opener-Policy: same-origin\r\n\
@@ -259,6 +265,16 @@ mod tests {
             assert!(head.ends_with(&format!("Content-Length: {}", body.len())));
             assert!(!body.contains("http") && !body.contains("href"), "{body}");
         }
+    }
+
+    #[test]
+    fn the_style_is_the_one_that_the_policy_allows() {
+        let digest = ring::digest::digest(&ring::digest::SHA256, STYLE.as_bytes());
+        let hash = base64::Engine::encode(&base64::prelude::BASE64_STANDARD, digest);
+        assert!(
+            HEADERS.contains(&format!("style-src 'sha256-{hash}';")),
+            "{hash}"
+        );
     }
 
     #[tokio::test]
