@@ -11,6 +11,7 @@ use tracing::info;
 
 use super::builder::{Grant, IdentityProvider};
 use super::finding::Found;
+use super::renewing::is_unknown_client;
 use super::{Got, Shared, header_of, now};
 use crate::authorization::Pending;
 use crate::challenge::Demand;
@@ -461,7 +462,7 @@ fn fits(known: &ClientIdentity, redirect_uri: &str, now: u64) -> bool {
 /// Does it look as if the issuer no longer knew the client?
 fn is_forgotten(known: &Record, error: &AuthError) -> bool {
     match error.code() {
-        Some(code) => matches!(code, "invalid_client" | "unauthorized_client"),
+        Some(_) => is_unknown_client(error),
         // It may have said so on a page of its own, from which nobody came back.
         None => known.tokens.is_none() && matches!(error, AuthError::LoginTimedOut { .. }),
     }

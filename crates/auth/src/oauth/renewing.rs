@@ -168,8 +168,7 @@ impl Shared {
             }
             Err(error) if is_final(&error) && matches!(self.settings.grant, Grant::Person) => {
                 info!(server = %self.server, %error, "the login has ended");
-                let is_unknown = error.code() == Some("invalid_client");
-                if is_unknown && record.client.origin == ClientOrigin::Registered {
+                if is_unknown_client(&error) && record.client.origin == ClientOrigin::Registered {
                     self.forget_locked(&record.issuer).await?;
                     return Ok(None);
                 }
@@ -217,6 +216,12 @@ impl Shared {
 fn with_tokens(record: Option<&Arc<Record>>) -> Option<(&Record, &Tokens)> {
     let record = record?;
     Some((record, record.tokens.as_ref()?))
+}
+
+/// Does the issuer no longer know the client? Or not for this, which it registered for: the
+/// servers of the Python SDK 1.x say so of clients that they do not know at all.
+pub(super) fn is_unknown_client(error: &AuthError) -> bool {
+    matches!(error.code(), Some("invalid_client" | "unauthorized_client"))
 }
 
 /// Is there no use in asking again with the same token?

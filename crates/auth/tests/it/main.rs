@@ -2,6 +2,7 @@
 //! server that are correct by default and misbehave where they are told.
 //!
 //! - `authority`: both of them, the person at the browser, and whether they can be trusted
+//! - `foreign`: what was found at authorization servers that others wrote
 //! - `store`: what is kept in files, by one process
 //! - `processes`: the same, by many at once, some of which are killed
 
@@ -12,6 +13,7 @@
 
 mod authority;
 mod folder;
+mod foreign;
 #[cfg(unix)]
 mod processes;
 mod store;
