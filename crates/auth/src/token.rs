@@ -124,18 +124,29 @@ impl TokenAsker<'_> {
     }
 
     async fn revoke_one(&self, place: &Place, token: &Secret, hint: &str) -> Result<(), AuthError> {
-        let form = Form::new()
+        let step = Step::Revocation;
+        let mut form = Form::new()
             .add_secret("token", token)
             .add("token_type_hint", hint);
-        let posted = self.post(Step::Revocation, place, &form, HeaderMap::new());
-        let (reply, sent) = posted.await?;
-        if reply.status.is_success() {
-            return Ok(());
-        }
-        match read_answer::<Value>(Step::Revocation, place, &reply, &sent) {
-            // An issuer need not be able to end access tokens.
-            Err(error) if error.code() == Some("unsupported_token_type") => Ok(()),
-            answer => answer.map(drop),
+        loop {
+            let (reply, sent) = self.post(step, place, &form, HeaderMap::new()).await?;
+            if reply.status.is_success() {
+                return Ok(());
+            }
+            let Err(error) = read_answer::<Value>(step, place, &reply, &sent) else {
+                return Ok(());
+            };
+            match error.code() {
+                // An issuer need not be able to end access tokens.
+                Some("unsupported_token_type") => return Ok(()),
+                // The servers of the Python SDK want a secret in the form, of clients too that
+                // have none or show it elsewhere. To all others an empty one is none (RFC 6749,
+                // section 3.2).
+                Some("invalid_request") if sent.value("client_secret").is_none() => {
+                    form = form.add("client_secret", "");
+                }
+                _ => return Err(error),
+            }
         }
     }
 
@@ -578,6 +589,22 @@ mod tests {
         let unable = Answer::json(400, r#"{"error":"unsupported_token_type"}"#);
         let (_, outcome) = revoked(vec![ok, unable], true).await;
         outcome.unwrap();
+    }
+
+    #[tokio::test]
+    async fn an_issuer_that_misses_a_secret_in_the_form_gets_an_empty_one() {
+        let ok = Answer::with(200, "", "");
+        let missed = Answer::json(400, r#"{"error":"invalid_request"}"#);
+        let (server, outcome) = revoked(vec![missed.clone(), ok], false).await;
+        outcome.unwrap();
+        assert_eq!(
+            server.seen()[1].body,
+            "token=acc3ss&token_type_hint=access_token&client_secret=&client_id=client"
+        );
+        // It was not that.
+        let (server, outcome) = revoked(vec![missed], false).await;
+        assert_eq!(outcome.unwrap_err().code(), Some("invalid_request"));
+        assert_eq!(server.seen().len(), 2);
     }
 
     #[tokio::test]
