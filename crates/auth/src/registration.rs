@@ -53,7 +53,7 @@ pub(crate) async fn register(
     let method = method(issuer);
     let mut given = post(fetcher, place, &wanted.document(issuer, method)).await;
     if let Err(error) = &given
-        && error.code() == Some("invalid_client_metadata")
+        && wanted.may_do_with_less(error)
     {
         debug!(%place, "the registration is refused; asking once more for less");
         given = post(fetcher, place, &wanted.least()).await;
@@ -72,8 +72,13 @@ impl Registration<'_> {
         let mut document = self.least();
         document["token_endpoint_auth_method"] = method.as_str().into();
         document["grant_types"] = json!(grants);
-        if !self.redirect_uri.is_empty() {
-            document["response_types"] = json!(["code"]);
+        match self.redirect_uri {
+            // Else it would be a code, and that needs somewhere to come back to.
+            "" => {
+                document["redirect_uris"] = json!([]);
+                document["response_types"] = json!([]);
+            }
+            _ => document["response_types"] = json!(["code"]),
         }
         if !self.scopes.is_empty() {
             document["scope"] = self.scopes.to_string().into();
@@ -84,16 +89,27 @@ impl Registration<'_> {
     /// What the defaults of RFC 7591 do not say.
     fn least(&self) -> Value {
         let is_web = Place::parse(self.redirect_uri).is_ok_and(|place| !place.is_loopback());
-        let redirect_uris: &[&str] = match self.redirect_uri {
-            "" => &[],
-            uri => &[uri],
-        };
-        json!({
+        let mut document = json!({
             "client_name": self.client_name,
-            "redirect_uris": redirect_uris,
+            "redirect_uris": [self.redirect_uri],
             "application_type": if is_web { "web" } else { "native" },
             "token_endpoint_auth_method": ClientMethod::ClientSecretBasic.as_str(),
-        })
+        });
+        if self.redirect_uri.is_empty() {
+            // For issuers to which every client has a browser.
+            document["redirect_uris"] = json!([NOBODY_THERE]);
+            document["grant_types"] = json!([self.grants, &[CODE]].concat());
+        }
+        document
+    }
+
+    /// Is it refused for something that can be left out?
+    fn may_do_with_less(&self, error: &AuthError) -> bool {
+        match error.code() {
+            Some("invalid_client_metadata") => true,
+            Some("invalid_redirect_uri") => self.redirect_uri.is_empty(),
+            _ => false,
+        }
     }
 }
 
@@ -154,7 +170,8 @@ impl Given {
         client.method = method.and_then(ClientMethod::parse).filter(|method| {
             known.is_none_or(|known| known.iter().any(|known| known == method.as_str()))
         });
-        client.redirect_uris = vec![wanted.redirect_uri.to_owned()];
+        let redirect_uri = Some(wanted.redirect_uri).filter(|uri| !uri.is_empty());
+        client.redirect_uris = redirect_uri.map(str::to_owned).into_iter().collect();
         Ok(client)
     }
 }
@@ -165,7 +182,9 @@ fn is_client_id(id: &str) -> bool {
     (1..=LONGEST_ID).contains(&id.len()) && id.bytes().all(is_allowed)
 }
 
+const CODE: &str = "authorization_code";
 const LONGEST_ID: usize = 2048;
+const NOBODY_THERE: &str = "http://127.0.0.1/callback";
 
 #[cfg(test)]
 mod tests {
@@ -315,6 +334,18 @@ mod tests {
         let (seen, client) = run(vec![refused], |_| {}, REDIRECT).await;
         assert_eq!(client.unwrap_err().code(), Some("invalid_client_metadata"));
         assert_eq!(seen.len(), 2);
+    }
+
+    #[tokio::test]
+    async fn a_client_without_a_browser_has_nowhere_to_come_back_to() {
+        let refused = Answer::json(400, r#"{"error":"invalid_redirect_uri"}"#);
+        let answers = vec![refused, given().remove(0)];
+        let (seen, client) = run(answers, |_| {}, "").await;
+        assert_eq!(sent(&seen[0])["redirect_uris"], json!([]));
+        assert_eq!(sent(&seen[0])["response_types"], json!([]));
+        // To some issuers everybody must have.
+        assert_eq!(sent(&seen[1])["redirect_uris"], json!([NOBODY_THERE]));
+        assert_eq!(client.unwrap().redirect_uris, [""; 0]);
     }
 
     #[tokio::test]
