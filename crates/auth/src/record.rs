@@ -123,6 +123,9 @@ pub struct ClientIdentity {
     /// Where a browser may come back to. None known: wherever we say.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub redirect_uris: Vec<String>,
+    /// What it may ask for, as far as it was said. None known: whatever there is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scopes: Option<Scopes>,
 }
 
 impl ClientIdentity {
@@ -135,6 +138,7 @@ impl ClientIdentity {
             method: None,
             origin,
             redirect_uris: Vec::new(),
+            scopes: None,
         }
     }
 }

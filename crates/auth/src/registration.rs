@@ -142,6 +142,7 @@ struct Given {
     client_secret: Option<Secret>,
     client_secret_expires_at: Option<Value>,
     token_endpoint_auth_method: Option<String>,
+    scope: Option<String>,
 }
 
 impl Given {
@@ -171,6 +172,9 @@ impl Given {
             known.is_none_or(|known| known.iter().any(|known| known == method.as_str()))
         });
         let redirect_uri = Some(wanted.redirect_uri).filter(|uri| !uri.is_empty());
+        // What was asked for and not given is not asked for again.
+        let scopes = self.scope.as_deref().map(Scopes::parse);
+        client.scopes = scopes.map(|scopes| scopes.union(wanted.scopes));
         client.redirect_uris = redirect_uri.map(str::to_owned).into_iter().collect();
         Ok(client)
     }
@@ -247,6 +251,15 @@ mod tests {
         assert_eq!(client.origin, ClientOrigin::Registered);
         assert_eq!(client.redirect_uris, [REDIRECT]);
         assert_eq!((client.secret, client.method), (None, None));
+        assert_eq!(client.scopes, None);
+    }
+
+    #[tokio::test]
+    async fn what_a_client_may_ask_for_is_known_if_it_is_said() {
+        let answer = Answer::json(201, r#"{"client_id":"id-1","scope":"b c"}"#);
+        let (_, client) = run(vec![answer], |_| {}, REDIRECT).await;
+        let scopes = client.unwrap().scopes.unwrap();
+        assert!(scopes.has_all(&Scopes::parse("a b c")) && !scopes.has("d"));
     }
 
     #[tokio::test]

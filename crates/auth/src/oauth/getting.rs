@@ -197,7 +197,7 @@ impl Shared {
             ));
         }
         if let Some(known) = known
-            && fits(known, redirect_uri, now())
+            && fits(known, redirect_uri, scopes, now())
         {
             return Ok(known.clone());
         }
@@ -449,14 +449,17 @@ fn is_newer(record: &Record, wanted: Option<&Scopes>, refused: Option<&HeaderVal
     has_scopes && !tokens.is_expired(now()) && header_of(tokens).as_ref() != refused
 }
 
-/// Can a client that is known go on: may the browser come back there, does its secret count?
-fn fits(known: &ClientIdentity, redirect_uri: &str, now: u64) -> bool {
+/// Can a client that is known go on: may the browser come back there, may it ask for this, does
+/// its secret count?
+fn fits(known: &ClientIdentity, redirect_uri: &str, scopes: &Scopes, now: u64) -> bool {
     let comes_back = redirect_uri.is_empty()
         || known
             .redirect_uris
             .iter()
             .any(|known| known == redirect_uri);
-    comes_back && known.secret_expires_at.is_none_or(|end| end > now)
+    let may_ask = known.scopes.as_ref();
+    let may_ask = may_ask.is_none_or(|known| known.has_all(scopes));
+    comes_back && may_ask && known.secret_expires_at.is_none_or(|end| end > now)
 }
 
 /// Does it look as if the issuer no longer knew the client?

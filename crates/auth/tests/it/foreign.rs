@@ -7,7 +7,7 @@ use http::{Method, Request};
 use switchboard_auth::{MemoryStore, OAuth};
 use switchboard_transport::http::client::{ClientSettings, HttpClient};
 
-use crate::authority::{Authority, Conduct, Fault, Protected, ScriptedPerson};
+use crate::authority::{Authority, Conduct, Edit, Fault, Protected, ScriptedPerson};
 
 /// A client with a login of its own.
 fn connect(server: &Protected, person: &ScriptedPerson) -> (OAuth, HttpClient) {
@@ -48,4 +48,53 @@ async fn a_client_that_may_not_renew_registers_again() {
     assert_eq!(authority.count("/register"), 2);
     assert_eq!(person.pages().len(), 2);
     assert_ne!(login.status().await.unwrap().unwrap().client_id, before);
+}
+
+/// As oidc-provider and the Python SDK see it.
+#[tokio::test]
+async fn a_client_that_registered_for_less_registers_again_before_anybody_is_asked() {
+    let authority = Authority::start().await;
+    let server = Protected::start_with(&authority, |knobs| {
+        knobs.challenge_scope = Some("read");
+        knobs.needs.insert("tools/call", vec!["write"]);
+    })
+    .await;
+    let person = ScriptedPerson::new(Conduct::Agrees);
+    let (login, client) = connect(&server, &person);
+    for method in ["ping", "tools/call", "ping", "tools/call"] {
+        assert_eq!(call(&client, &server, method).await, 200);
+    }
+    let wanted: Vec<_> = authority
+        .asked("/register")
+        .iter()
+        .map(|asked| asked.json().unwrap()["scope"].clone())
+        .collect();
+    assert_eq!(wanted, ["read offline_access", "read offline_access write"]);
+    // One page for each, and no more of it later.
+    assert_eq!(person.pages().len(), 2);
+    login.login().await.unwrap();
+    assert_eq!(authority.count("/register"), 2);
+}
+
+/// As those see it that keep no scopes of clients.
+#[tokio::test]
+async fn a_client_that_may_ask_for_everything_stays() {
+    let authority = Authority::start_with(|knobs| {
+        knobs.registered = Edit::new(|answer| {
+            answer.as_object_mut().unwrap().remove("scope");
+        });
+    })
+    .await;
+    let server = Protected::start_with(&authority, |knobs| {
+        knobs.challenge_scope = Some("read");
+        knobs.needs.insert("tools/call", vec!["write"]);
+    })
+    .await;
+    let person = ScriptedPerson::new(Conduct::Agrees);
+    let (_, client) = connect(&server, &person);
+    for method in ["ping", "tools/call"] {
+        assert_eq!(call(&client, &server, method).await, 200);
+    }
+    assert_eq!(person.pages().len(), 2);
+    assert_eq!(authority.count("/register"), 1);
 }
