@@ -245,11 +245,11 @@ impl Tokens {
             return false;
         };
         let life = end.saturating_sub(self.issued_at);
-        let most = self.issued_at.saturating_add(life / 5 * 4);
+        let most = self.issued_at.saturating_add(life - life / 5);
         // The minute is not taken of a token that lives no longer than a few.
         let minute_before = end
             .saturating_sub(60)
-            .max(self.issued_at.saturating_add(life / 2));
+            .max(self.issued_at.saturating_add(life - life / 2));
         now >= most.min(minute_before)
     }
 }
@@ -305,6 +305,12 @@ mod tests {
         tokens.expires_at = Some(1000 + 10);
         assert!(!tokens.is_due(1000 + 4));
         assert!(tokens.is_due(1000 + 5));
+        // However short it is, it is good for something.
+        for (life, due) in [(4, 2), (3, 2), (2, 1), (1, 1)] {
+            tokens.expires_at = Some(1000 + life);
+            assert!(!tokens.is_due(1000 + due - 1));
+            assert!(tokens.is_due(1000 + due));
+        }
     }
 
     #[test]
