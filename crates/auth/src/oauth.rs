@@ -127,9 +127,10 @@ impl OAuth {
     pub async fn login(&self) -> Result<Status, AuthError> {
         let shared = &*self.shared;
         let _turn = shared.turn.lock().await;
-        let demand = shared.demand_for_login().await?;
+        // What is needed on the way is much, and a caller need not carry it.
+        let demand = Box::pin(shared.demand_for_login()).await?;
         let _login = shared.settings.store.lock(&shared.login_key()).await?;
-        let record = shared.get_for(&demand, None).await?;
+        let record = Box::pin(shared.get_for(&demand, None)).await?;
         status_of(&record).ok_or(AuthError::NoInteraction)
     }
 
@@ -144,7 +145,7 @@ impl OAuth {
         let _lock = shared.settings.store.lock(&shared.key).await?;
         let entry = shared.settings.store.load(&shared.key).await?;
         for record in entry.iter().flat_map(|entry| &entry.records) {
-            shared.revoke(record).await;
+            Box::pin(shared.revoke(record)).await;
         }
         *shared.state() = State::default();
         Ok(shared.settings.store.remove(&shared.key).await?)
