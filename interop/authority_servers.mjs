@@ -130,6 +130,7 @@ export async function servers({ issuer, places, settings, count, client }) {
 
   async function answer(request) {
     const { pathname } = new URL(request.url);
+    if (request.headers.has("authorization")) count(`server with a token ${pathname}`);
     const route = routes.get(pathname);
     const response = route ? await route(request) : new Response(null, { status: 404 });
     count(`server ${request.method} ${pathname} ${response.status}`);

@@ -1,4 +1,4 @@
-//! Our login at an authorization server that others wrote, by the program `authorized` of
+//! Our login at authorization servers that others wrote, by the program `authorized` of
 //! `interop/client/`.
 //!
 //! What is checked is there; here is what has to be installed and built before.
@@ -29,7 +29,18 @@ fn prepare(workspace: &Workspace) -> Result<Command, String> {
     fs::create_dir_all(&scratch)
         .map_err(|error| format!("{} cannot be made: {error}", scratch.display()))?;
     let mut command = Command::new(workspace.binary("authorized"));
-    command.arg("--node").arg(tools::node(workspace)?);
-    command.arg("--scratch").arg(scratch);
+    let places = [
+        ("--node", tools::node(workspace)?),
+        ("--python", tools::python(workspace, "requirements.txt")?),
+        (
+            "--python-v1",
+            tools::python(workspace, "requirements-v1.txt")?,
+        ),
+        ("--scripts", workspace.root.join("interop")),
+        ("--scratch", scratch),
+    ];
+    for (option, place) in places {
+        command.arg(option).arg(place);
+    }
     Ok(command)
 }

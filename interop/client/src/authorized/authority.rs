@@ -1,5 +1,7 @@
-//! The authorization server of `interop/authority.mjs`, and the servers that trust it.
+//! The authorization servers of `interop/authority.mjs` and `authority.py`, and the servers that
+//! trust them.
 
+use std::fs::File;
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -18,18 +20,34 @@ pub(crate) struct Authority {
 }
 
 impl Authority {
-    /// Starts them; `path` is that of the issuer, empty for none.
-    pub(crate) fn start(node: &Path, path: &str) -> Result<Self, String> {
+    /// `authority.mjs`; `path` is that of the issuer, empty for none. What it says beside the
+    /// answers is in the file `log`.
+    pub(crate) fn start_node(node: &Path, path: &str, log: &Path) -> Result<Self, String> {
         let mut command = Command::new("node");
         command
             .arg(node.join("authority.mjs"))
             .args(["--path", path]);
+        Self::start(command, log)
+    }
+
+    /// `authority.py`, with the SDK beside this `python`.
+    pub(crate) fn start_python(python: &Path, scripts: &Path, log: &Path) -> Result<Self, String> {
+        let mut command = Command::new(python.join("python"));
+        command.arg(scripts.join("authority.py"));
+        command.env("PYTHONDONTWRITEBYTECODE", "1");
+        Self::start(command, log)
+    }
+
+    fn start(mut command: Command, log: &Path) -> Result<Self, String> {
+        let program = command.get_program().to_string_lossy().into_owned();
+        let file = File::create(log);
+        let file = file.map_err(|error| format!("{} cannot be made: {error}", log.display()))?;
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        command.stderr(Stdio::null());
+        command.stderr(file);
         let client = HttpClient::new(ClientSettings::default());
         let child = command.spawn();
         let mut authority = Self {
-            child: child.map_err(|error| format!("node could not be started: {error}"))?,
+            child: child.map_err(|error| format!("{program} could not be started: {error}"))?,
             client: client.map_err(|error| error.to_string())?,
             places: Value::Null,
         };
@@ -37,8 +55,10 @@ impl Authority {
         let stdout = authority.child.stdout.take().ok_or("no stdout")?;
         let read = BufReader::new(stdout).read_line(&mut line);
         read.map_err(|error| format!("it says nothing: {error}"))?;
-        authority.places = serde_json::from_str(&line)
-            .map_err(|error| format!("it does not say where it is but {line:?}: {error}"))?;
+        authority.places = serde_json::from_str(&line).map_err(|_| {
+            let more = log.display();
+            format!("{program} does not say where it is but {line:?}; see {more}")
+        })?;
         Ok(authority)
     }
 
@@ -92,11 +112,13 @@ impl Counts {
         self.0.get(name).and_then(Value::as_u64).unwrap_or(0)
     }
 
-    /// `Err` that says everything that was counted, unless this one was so often.
-    pub(crate) fn check(&self, name: &str, wanted: u64) -> Result<(), String> {
-        match self.of(name) == wanted {
-            true => Ok(()),
-            false => Err(format!("wanted {wanted} times {name}, counted {}", self.0)),
+    /// `Err` that says everything that was counted, unless each of these was so often.
+    pub(crate) fn check(&self, all: &[(&str, u64)]) -> Result<(), String> {
+        for (name, wanted) in all {
+            if self.of(name) != *wanted {
+                return Err(format!("wanted {wanted} times {name}, counted {}", self.0));
+            }
         }
+        Ok(())
     }
 }

@@ -1,81 +1,105 @@
-//! Our login at an authorization server that others wrote, for servers that others wrote.
+//! Our login at authorization servers that others wrote, for servers that others wrote.
 //!
 //! ```text
-//! authorized --node <folder> --scratch <folder>
+//! authorized --node <folder> --python <folder> --python-v1 <folder> --scripts <folder> --scratch <folder> [name …]
+//! authorized --call <server> --scratch <folder>
 //! ```
 //!
-//! Prints one line per check, as `interop/report.mjs` describes.
+//! Prints one line per check, as `interop/report.mjs` describes. Names choose the checks whose
+//! names contain them. With `--call` it is one of many processes that share a folder of logins.
 //!
-//! 1. `authority.rs`: starts the authorization server and the servers, and administers them
-//! 2. `person.rs`: who logs in; `browser.rs`, `page.rs`: with what
+//! 1. `stage.rs`: an authorization server, and what each check has of its own; `caller.rs`: our
+//!    client; `course.rs`: one check after the other
+//! 2. `everywhere.rs`: what is checked at each; `many.rs`: many at once
+//! 3. `people.rs`, `machines.rs`, `proofs.rs`: what only one of them can do
+//! 4. `authority.rs`: starts the authorization server and the servers, and administers them
+//! 5. `person.rs`: who logs in; `browser.rs`, `page.rs`: with what
 
+mod arguments;
 mod authority;
 mod browser;
+mod caller;
+mod course;
+mod everywhere;
+mod machines;
+mod many;
 mod page;
+mod people;
 mod person;
+mod proofs;
 #[path = "../report.rs"]
 mod report;
+mod stage;
 
-use std::path::Path;
 use std::process::ExitCode;
 
-use switchboard_auth::{Interaction as _, LoginPage, Place, Scopes};
-
+use crate::arguments::Arguments;
 use crate::authority::Authority;
-use crate::person::Person;
-use crate::report::Report;
+use crate::course::Course;
+use crate::stage::{Stage, Words};
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let mut report = Report::default();
-    report.check("forms", forms().await);
-    match report.has_failed() {
-        true => ExitCode::FAILURE,
-        false => ExitCode::SUCCESS,
+    let outcome = match Arguments::parse() {
+        Ok(arguments) => run(arguments).await,
+        Err(reason) => Err(reason),
+    };
+    match outcome {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(reason) => {
+            report::line(&format!("FAILED authorized: {reason}"));
+            ExitCode::FAILURE
+        }
     }
 }
 
-async fn forms() -> Result<(), String> {
-    let node = std::env::args().nth(2).ok_or("no folder")?;
-    let authority = Authority::start(Path::new(&node), "")?;
-    for (person, wanted) in [
-        (Person::willing(), "code="),
-        (Person::unwilling(), "error=access_denied"),
-    ] {
-        let mut visit = person
-            .prepare(&[])
+/// Has everything succeeded?
+async fn run(arguments: Arguments) -> Result<bool, String> {
+    if let Some(server) = &arguments.call {
+        return many::be_called(server, &arguments.scratch)
             .await
-            .map_err(|error| error.to_string())?;
-        let mut query = form_urlencoded::Serializer::new(String::new());
-        query
-            .append_pair("response_type", "code")
-            .append_pair("client_id", authority.said("/clients/document/id")?)
-            .append_pair("redirect_uri", visit.redirect_uri())
-            .append_pair("state", "x")
-            .append_pair("scope", "mcp:use offline_access")
-            .append_pair("prompt", "consent")
-            .append_pair(
-                "code_challenge",
-                "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM",
-            )
-            .append_pair("code_challenge_method", "S256")
-            .append_pair("resource", authority.said("/jwt")?);
-        let url = format!("{}/auth?{}", authority.said("/issuer")?, query.finish());
-        let place = |text: &str| Place::parse(text).map_err(|error| error.to_string());
-        let page = LoginPage::new(
-            place(&url)?,
-            place(authority.said("/jwt")?)?,
-            authority.said("/issuer")?,
-            Scopes::default(),
-        );
-        let came_back = visit.go(&page).await.map_err(|error| error.to_string())?;
-        if !came_back.reveal().contains(wanted) {
-            return Err(came_back.reveal().to_owned());
-        }
-        authority
-            .administer("/settings", &serde_json::json!({}))
-            .await?
-            .check("GET /auth", 1)?;
+            .map(|()| true);
     }
-    Ok(())
+    let scratch = &arguments.scratch;
+    let mut course = Course::new(arguments.names);
+
+    let stage = Stage::new("oidc-provider", PROVIDER, scratch, |log| {
+        Authority::start_node(&arguments.node, "", log)
+    });
+    everywhere::check(&stage, &mut course).await;
+    people::check(&stage, &mut course).await;
+    machines::check(&stage, &mut course).await;
+    proofs::check(&stage, &mut course).await;
+    drop(stage);
+
+    let stage = Stage::new("oidc-provider below a path", PROVIDER, scratch, |log| {
+        Authority::start_node(&arguments.node, "/tenant/one", log)
+    });
+    everywhere::check(&stage, &mut course).await;
+    drop(stage);
+
+    for (name, python) in [
+        ("Python SDK 2.x", &arguments.python),
+        ("Python SDK 1.x", &arguments.python_v1),
+    ] {
+        let stage = Stage::new(name, PYTHON, scratch, |log| {
+            Authority::start_python(python, &arguments.scripts, log)
+        });
+        everywhere::check(&stage, &mut course).await;
+    }
+    Ok(!course.has_failed())
 }
+
+const PROVIDER: Words = Words {
+    server: "/jwt",
+    authorize: "GET /auth",
+    register: "POST /reg",
+    revoke: "POST /token/revocation",
+};
+const PYTHON: Words = Words {
+    server: "/opaque",
+    authorize: "GET /authorize",
+    register: "POST /register",
+    revoke: "POST /revoke",
+};

@@ -1,5 +1,6 @@
 //! A person who logs in wherever they are sent, without a screen.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use switchboard_auth::{Asking, AuthError, DeviceCode, Interaction, LoginPage, Secret, Visit};
@@ -9,35 +10,35 @@ use crate::browser::{Browser, Manner};
 /// Whom the authorization server will know.
 pub(crate) const NAME: &str = "alice";
 
-/// A person, and how often they were bothered.
-#[derive(Debug)]
+/// A person, and how often they were bothered. Clones are the same person.
+#[derive(Clone, Debug)]
 pub(crate) struct Person {
     manner: Manner,
     prefers_code: bool,
-    visits: AtomicUsize,
+    visits: Arc<AtomicUsize>,
 }
 
 impl Person {
     /// Agrees to everything.
-    pub(crate) const fn willing() -> Self {
+    pub(crate) fn willing() -> Self {
         Self::new(Manner::Agrees, false)
     }
 
     /// Gives up on the first page.
-    pub(crate) const fn unwilling() -> Self {
+    pub(crate) fn unwilling() -> Self {
         Self::new(Manner::Refuses, false)
     }
 
     /// Wants a code for another device.
-    pub(crate) const fn elsewhere() -> Self {
+    pub(crate) fn elsewhere() -> Self {
         Self::new(Manner::Agrees, true)
     }
 
-    const fn new(manner: Manner, prefers_code: bool) -> Self {
+    fn new(manner: Manner, prefers_code: bool) -> Self {
         Self {
             manner,
             prefers_code,
-            visits: AtomicUsize::new(0),
+            visits: Arc::default(),
         }
     }
 
@@ -106,4 +107,5 @@ const fn aborted(reason: String) -> AuthError {
     AuthError::LoginAborted { reason }
 }
 
-const CALLBACK: &str = "http://127.0.0.1:33418/callback";
+// Not a port that is given to whoever wants any: a browser that does listen may come later.
+const CALLBACK: &str = "http://127.0.0.1:27418/callback";
