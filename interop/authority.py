@@ -182,9 +182,17 @@ async def control(request: Request) -> Response:
 
 def counting(app):
     async def counted(scope, receive, send):
-        if scope["type"] == "http" and not scope["path"].startswith("/control/"):
-            count(f"{scope['method']} {scope['path']}")
-        await app(scope, receive, send)
+        if scope["type"] != "http" or scope["path"].startswith("/control/"):
+            return await app(scope, receive, send)
+        asked = f"{scope['method']} {scope['path']}"
+        count(asked)
+
+        async def sending(message):
+            if message["type"] == "http.response.start" and scope["path"] == "/mcp":
+                count(f"server {asked} {message['status']}")
+            await send(message)
+
+        await app(scope, receive, sending)
 
     return counted
 
