@@ -41,6 +41,17 @@ impl Place {
         if text.contains('#') {
             return Err(bad("it has a fragment"));
         }
+        let is_web = |scheme: &str| {
+            ["https", "http"]
+                .iter()
+                .any(|web| web.eq_ignore_ascii_case(scheme))
+        };
+        if !text
+            .split_once(':')
+            .is_some_and(|(scheme, _)| is_web(scheme))
+        {
+            return Err(bad("it is neither https nor http"));
+        }
         let uri: Uri = text.parse().map_err(|_| bad("it is not a URL"))?;
         let is_secure = match uri.scheme() {
             Some(scheme) if *scheme == Scheme::HTTPS => true,
@@ -201,6 +212,16 @@ mod tests {
         assert!(refused("http://example.com/").contains("not https"));
         assert!(refused("http://localhost.example.com/").contains("not https"));
         assert!(refused("http://10.0.0.1/").contains("not https"));
+        for text in [
+            "file:///etc/passwd",
+            "data:,x",
+            "javascript:x",
+            "x",
+            "",
+            "httpx://a",
+        ] {
+            assert!(refused(text).contains("neither https nor http"), "{text}");
+        }
     }
 
     #[test]

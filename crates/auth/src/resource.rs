@@ -342,14 +342,14 @@ mod tests {
     async fn authorization_servers_that_may_not_be_asked_are_refused() {
         for (url, reason) in [
             ("javascript:alert(1)", "it is neither https nor http"),
-            ("file:///etc/passwd", "it is not a URL"),
+            ("file:///etc/passwd", "it is neither https nor http"),
             (
                 "http://as.test",
                 "it is not https, which only this machine itself may do without",
             ),
             ("https://user:word@as.test", "it has a user in it"),
             ("https://as.test/#x", "it has a fragment"),
-            ("", "it is not a URL"),
+            ("", "it is neither https nor http"),
         ] {
             let error = refused(&format!(
                 r#"{{"authorization_servers":["https://good.test","{url}"]}}"#
