@@ -9,7 +9,7 @@
 use std::fmt;
 
 use bytes::Bytes;
-use form_urlencoded::Serializer;
+use form_urlencoded::{Serializer, byte_serialize};
 use zeroize::Zeroizing;
 
 use crate::scope::Scopes;
@@ -89,12 +89,18 @@ impl Form {
         Bytes::from_owner(Zeroizing::new(text.into_bytes()))
     }
 
-    /// A text without the secrets that are in this form.
+    /// A text without the secrets that are in this form, as they are and as they were sent.
     pub(crate) fn cut_out_of(&self, text: &str) -> String {
-        let secrets = self.secrets.iter().filter(|secret| !secret.is_empty());
-        secrets.fold(text.to_owned(), |text, secret| {
-            text.replace(secret.reveal(), "***")
-        })
+        // What is as short as this stands in ordinary words, and is no secret.
+        let is_long = |secret: &&Secret| secret.reveal().len() >= SHORTEST_HIDDEN;
+        self.secrets
+            .iter()
+            .filter(is_long)
+            .fold(text.to_owned(), |text, secret| {
+                let secret = secret.reveal();
+                let sent = Zeroizing::new(byte_serialize(secret.as_bytes()).collect::<String>());
+                text.replace(secret, HIDDEN).replace(&**sent, HIDDEN)
+            })
     }
 }
 
@@ -146,6 +152,8 @@ pub(crate) fn exchange_form(
         .add("subject_token_type", &format!("{TOKEN_TYPE}{subject_kind}"))
 }
 
+const HIDDEN: &str = "***";
+const SHORTEST_HIDDEN: usize = 4;
 const TOKEN_TYPE: &str = "urn:ietf:params:oauth:token-type:";
 
 #[cfg(test)]
@@ -185,8 +193,16 @@ mod tests {
             form.cut_out_of(said),
             "the refresh_token *** is unknown: ***"
         );
+        // Some answer with the form itself.
+        let odd = Form::new().hide(&Secret::new("s3/cr&t"));
+        assert_eq!(
+            odd.cut_out_of("no s3/cr&t: code=s3%2Fcr%26t&x"),
+            "no ***: code=***&x"
+        );
         let form = form.hide(&Secret::new("unknown"));
         assert_eq!(form.cut_out_of("unknown s3cret"), "*** ***");
+        let short = Form::new().hide(&Secret::new("ant"));
+        assert_eq!(short.cut_out_of("invalid_grant"), "invalid_grant");
         assert_eq!(
             form.encode(),
             "grant_type=refresh_token&refresh_token=s3cret&empty="
