@@ -44,12 +44,7 @@ impl Pending {
         resource: Option<&str>,
         scopes: &Scopes,
     ) -> Result<(Self, Place), AuthError> {
-        let Some(endpoint) = &issuer.authorization_endpoint else {
-            return Err(AuthError::Metadata {
-                place: issuer.issuer.clone(),
-                reason: "it names no authorization_endpoint, so nobody can log in there".to_owned(),
-            });
-        };
+        let endpoint = issuer.login_page()?;
         // A code is only ever sent to this machine, or over TLS.
         Place::parse(redirect_uri).map_err(|source| AuthError::Place {
             what: "the redirect URI",
@@ -113,8 +108,15 @@ impl Pending {
             }
             None => {}
         }
-        if let Some(code) = answer.error {
-            return Err(self.refusal(&code, answer.description.as_deref()));
+        if let Some(code) = &answer.error {
+            // What came with it is not shown, even if it is in the words.
+            let mut hidden = Form::new().hide(&self.state);
+            if let Some(code) = &answer.code {
+                hidden = hidden.hide(code);
+            }
+            let description = answer.description.as_deref();
+            let description = description.map(|text| hidden.cut_out_of(text));
+            return Err(self.refusal(&hidden.cut_out_of(code), description.as_deref()));
         }
         match answer.code {
             Some(code) if !code.is_empty() => Ok(code),

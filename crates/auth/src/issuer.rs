@@ -86,6 +86,18 @@ impl Issuer {
         })
     }
 
+    /// Where people log in.
+    ///
+    /// # Errors
+    /// When nobody can.
+    pub(crate) fn login_page(&self) -> Result<&Place, AuthError> {
+        let page = self.authorization_endpoint.as_ref();
+        page.ok_or_else(|| AuthError::Metadata {
+            place: self.issuer.clone(),
+            reason: "it names no authorization_endpoint, so nobody can log in there".to_owned(),
+        })
+    }
+
     fn read(document: &Document) -> Result<Self, AuthError> {
         let missing = |name| document.unusable(format!("its {name} is missing"));
         let list = |name| {
@@ -364,8 +376,8 @@ mod tests {
         for endpoint in endpoints {
             for (url, reason) in [
                 ("javascript:alert(1)", "it is neither https nor http"),
-                ("file:///etc/passwd", "it is not a URL"),
-                ("data:text/html,x", "it is not a URL"),
+                ("file:///etc/passwd", "it is neither https nor http"),
+                ("data:text/html,x", "it is neither https nor http"),
                 (
                     "http://evil.test/a",
                     "it is not https, which only this machine itself may do without",
