@@ -167,6 +167,9 @@ impl TokenAsker<'_> {
         if access.header("Bearer").is_none() || access.reveal().contains(' ') {
             return Err(fault("the access_token cannot stand in a header"));
         }
+        if access.reveal().len() > LONGEST_TOKEN {
+            return Err(fault("the access_token is longer than 64 KiB"));
+        }
         let mut tokens = Tokens::new(access, self.now);
         let kind = given.token_type.as_deref().unwrap_or("Bearer");
         tokens.kind = if step == Step::Exchange {
@@ -232,6 +235,8 @@ fn scopes(value: &Value, requested: &Scopes) -> Option<Scopes> {
     }
 }
 
+// No server takes a header of this size.
+const LONGEST_TOKEN: usize = 64 * 1024;
 // Ten years: what is said to live longer is not trusted to.
 const LONGEST_LIFE: u64 = 10 * 365 * 24 * 60 * 60;
 
