@@ -231,6 +231,10 @@ impl fmt::Display for AuthError {
             Self::Callback { reason } => {
                 write!(f, "what came back from the browser is not used: {reason}")
             }
+            Self::ScopesExhausted { scopes, attempts } if scopes.is_empty() => write!(
+                f,
+                "the server refuses every token; new ones were got {attempts} times"
+            ),
             Self::ScopesExhausted { scopes, attempts } => write!(
                 f,
                 "the server refuses although {} were got {attempts} times",

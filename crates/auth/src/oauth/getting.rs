@@ -124,6 +124,8 @@ impl Shared {
         if interaction.prefers_code() && issuer.device_authorization_endpoint.is_some() {
             return self.by_device(found, scopes, entry, known).await;
         }
+        // Before we are known there, for a login that cannot be.
+        issuer.login_page()?;
         issuer.check_challenge_method()?;
         let redirect_uris = match (&self.settings.client, known) {
             (Some(client), _) => &client.redirect_uris[..],
@@ -406,12 +408,20 @@ impl Shared {
         state
             .got
             .retain(|got| got.since.saturating_add(WINDOW) > now);
+        let in_all: u32 = state.got.iter().map(|got| got.times).sum();
         let known = state.got.iter_mut().find(|got| got.scopes == scopes);
         let times = known.as_ref().map_or(0, |got| got.times);
         if times >= MOST_TIMES {
             return Err(AuthError::ScopesExhausted {
                 scopes,
                 attempts: times,
+            });
+        }
+        // A server may want something else each time, and never be satisfied either.
+        if in_all >= MOST_IN_ALL {
+            return Err(AuthError::ScopesExhausted {
+                scopes: Scopes::default(),
+                attempts: in_all,
             });
         }
         match known {
@@ -476,5 +486,7 @@ const DEVICE: &str = "urn:ietf:params:oauth:grant-type:device_code";
 
 // A server that is not satisfied by then never will be.
 const MOST_TIMES: u32 = 3;
+// Nobody goes through more steps than this in so short a time.
+const MOST_IN_ALL: u32 = 10;
 const WINDOW: u64 = 600;
 const MOST_COUNTED: usize = 32;
