@@ -5,6 +5,8 @@
 //! - `foreign`: what was found at authorization servers that others wrote
 //! - `store`: what is kept in files, by one process
 //! - `processes`: the same, by many at once, some of which are killed
+//! - `hostile`: servers and issuers that mean harm, and what is said about each
+//! - `secrecy`: nothing that is printed or logged has a secret in it
 
 #![expect(
     clippy::unwrap_used,
@@ -14,6 +16,8 @@
 mod authority;
 mod folder;
 mod foreign;
+mod hostile;
 #[cfg(unix)]
 mod processes;
+mod secrecy;
 mod store;

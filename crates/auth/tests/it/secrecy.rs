@@ -1,0 +1,1 @@
+//! Nothing that is printed or logged has a secret in it.
