@@ -21,7 +21,7 @@ pub fn resolve_same_origin(base: &Uri, reference: &str) -> Result<Uri, Reference
     if is_same_origin(base, &resolved) {
         Ok(resolved)
     } else {
-        Err(ReferenceError::OtherOrigin(excerpt(reference)))
+        Err(ReferenceError::OtherOrigin(shown(reference)))
     }
 }
 
@@ -57,8 +57,13 @@ impl fmt::Display for ReferenceError {
 
 impl std::error::Error for ReferenceError {}
 
+/// A query may hold a secret: the id of a session, a token.
+fn shown(reference: &str) -> String {
+    excerpt(reference.split(['?', '#']).next().unwrap_or_default())
+}
+
 fn resolve(base: &Uri, reference: &str) -> Result<Uri, ReferenceError> {
-    let malformed = || ReferenceError::Malformed(excerpt(reference));
+    let malformed = || ReferenceError::Malformed(shown(reference));
     // Browsers read a backslash as a slash and drop control characters, so that a
     // reference which has them means different places to different readers.
     let is_clean = |byte: u8| byte.is_ascii_graphic() && byte != b'\\';
@@ -71,7 +76,7 @@ fn resolve(base: &Uri, reference: &str) -> Result<Uri, ReferenceError> {
     let reference_text = reference.split('#').next().unwrap_or_default();
     let absolute = if let Some(named) = scheme_of(reference_text) {
         if !named.eq_ignore_ascii_case("http") && !named.eq_ignore_ascii_case("https") {
-            return Err(ReferenceError::Scheme(excerpt(reference)));
+            return Err(ReferenceError::Scheme(shown(reference)));
         }
         reference_text.to_owned()
     } else if reference_text.starts_with("//") {
@@ -300,6 +305,20 @@ mod tests {
                     prop_assert!(!uri.path().split('/').any(|segment| segment == "..") || reference.contains(':') || reference.starts_with("//"));
                 }
             }
+        }
+    }
+
+    #[test]
+    fn a_query_is_not_shown() {
+        let base = Uri::from_static("https://example.com/mcp");
+        for reference in [
+            "https://other.example/a?session=secret",
+            "ftp://example.com/?secret",
+            "/a b?secret",
+            "/a b#secret",
+        ] {
+            let error = resolve_same_origin(&base, reference).unwrap_err();
+            assert!(!format!("{error} {error:?}").contains("secret"), "{error}");
         }
     }
 }
