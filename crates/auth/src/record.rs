@@ -6,13 +6,15 @@
 //!
 //! Specification: basic/authorization, "Authorization Server Binding"; RFC 7591 (clients).
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use crate::scope::Scopes;
 use crate::secret::Secret;
 
 /// What a store keeps for one server.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Entry {
     /// The URL of the server, in its canonical form.
@@ -57,8 +59,17 @@ impl Entry {
     }
 }
 
+impl fmt::Debug for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Entry")
+            .field("server", &without_query(&self.server))
+            .field("records", &self.records)
+            .finish()
+    }
+}
+
 /// One login: its key is issuer, resource and client.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Record {
     /// Who gave it.
@@ -100,6 +111,19 @@ impl Record {
         self.issuer == other.issuer
             && self.resource == other.resource
             && self.client.id == other.client.id
+    }
+}
+
+impl fmt::Debug for Record {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Record")
+            .field("issuer", &self.issuer)
+            .field("resource", &without_query(&self.resource))
+            .field("client", &self.client)
+            .field("tokens", &self.tokens)
+            .field("is_old", &self.is_old)
+            .field("proof_key", &self.proof_key)
+            .finish()
     }
 }
 
@@ -263,6 +287,11 @@ pub enum TokenKind {
     Bearer,
     /// Together with a proof that we hold a key.
     Dpop,
+}
+
+/// A query may hold a secret.
+fn without_query(url: &str) -> &str {
+    url.split('?').next().unwrap_or_default()
 }
 
 // Of a server that moves from issuer to issuer, the oldest are forgotten.

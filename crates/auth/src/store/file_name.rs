@@ -11,6 +11,8 @@ use ring::digest::{SHA256, digest};
 pub(super) fn file_name(server: &str) -> String {
     let mut name = String::with_capacity(LONGEST_READABLE + 1 + 2 * DIGEST_BYTES);
     let readable = server.split_once("://").map_or(server, |(_, rest)| rest);
+    // A query may hold a secret, and names of files stand in errors and in lists.
+    let readable = readable.split('?').next().unwrap_or_default();
     for character in readable.chars() {
         if name.len() == LONGEST_READABLE {
             break;
@@ -58,6 +60,7 @@ mod tests {
         assert_eq!(readable("https://example.com/mcp"), "example.com-mcp-");
         assert_eq!(readable("http://127.0.0.1:8080"), "127.0.0.1-8080-");
         assert_eq!(readable("http://[::1]:8080/a//b"), "1-8080-a-b-");
+        assert_eq!(readable("https://a/mcp?key=secret#login"), "a-mcp-");
     }
 
     #[test]
@@ -81,6 +84,8 @@ mod tests {
             "https://a-b",
             "https://a//b",
             "a/b",
+            "https://a/b?x=1",
+            "https://a/b?x=2",
             "",
         ];
         let names: std::collections::BTreeSet<_> = servers.map(file_name).into();
