@@ -106,6 +106,11 @@ impl Site {
         asked.iter().map(line).collect()
     }
 
+    /// Everything that was asked so far, in order.
+    pub(crate) fn all(&self) -> Vec<Arc<Asked>> {
+        self.inside.asked.borrow().clone()
+    }
+
     /// What was asked of a path so far.
     pub(crate) fn asked(&self, path: &str) -> Vec<Arc<Asked>> {
         let asked = self.inside.asked.borrow();
