@@ -80,9 +80,9 @@ impl Stage {
     }
 
     pub(crate) async fn refusal_of(&self, login: &OAuth) -> String {
-        let outcome = bounded(login.login()).await;
+        let outcome = bounded(Box::pin(login.login())).await;
         let error = outcome.expect_err("it is not refused");
-        assert!(bounded(login.status()).await.unwrap().is_none());
+        assert!(bounded(Box::pin(login.status())).await.unwrap().is_none());
         self.with_names(&chain(&error))
     }
 
@@ -131,7 +131,7 @@ pub(crate) async fn call(url: &str, login: &OAuth) -> Result<Received, SendError
     let mut request = Request::new(Bytes::from_static(body.as_bytes()));
     *request.method_mut() = http::Method::POST;
     *request.uri_mut() = url.parse().unwrap();
-    bounded(client.send(request)).await
+    bounded(Box::pin(client.send(request))).await
 }
 
 /// An error with all its causes.

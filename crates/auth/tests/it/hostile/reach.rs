@@ -68,7 +68,7 @@ async fn with_public_addresses_only_no_other_is_connected_to() {
         let canary = Canary::new();
         let endpoint = endpoint.replace("PORT", &canary.port());
         let login = login("https://mcp.example/mcp", &endpoint, Some(Reach::Public));
-        let error = bounded(login.login()).await.unwrap_err();
+        let error = bounded(Box::pin(login.login())).await.unwrap_err();
         assert_eq!(
             chain(&error),
             format!(
@@ -102,7 +102,7 @@ async fn a_server_that_is_out_of_reach_itself_is_not_asked() {
     let login = OAuth::for_server(&server).unwrap();
     let login = login.store(Arc::new(MemoryStore::new()));
     let login = login.reach(Reach::Public).build().unwrap();
-    let error = bounded(login.login()).await.unwrap_err();
+    let error = bounded(Box::pin(login.login())).await.unwrap_err();
     let says = format!(
         "the metadata of the server could not be asked for: {server} is not asked: it leads to \
          127.0.0.1, which is not a public address"

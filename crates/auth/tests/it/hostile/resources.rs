@@ -168,7 +168,11 @@ async fn of_a_thousand_issuers_only_the_first_is_asked() {
     issuers.insert(0, "http://issuer".to_owned());
     let edit = stage.edit("authorization_servers", &format!("{issuers:?}"));
     stage.protected.change(|knobs| knobs.metadata = edit);
-    assert!(super::bounded(stage.login().login()).await.is_ok());
+    assert!(
+        super::bounded(Box::pin(stage.login().login()))
+            .await
+            .is_ok()
+    );
     assert_eq!(stage.canary.lines(), [""; 0]);
 }
 

@@ -129,7 +129,7 @@ async fn a_life_that_makes_no_sense_is_bounded_or_unknown() {
             .site
             .misbehave_always(&path, Fault::Answers(reply));
         let before = now();
-        let status = match bounded(stage.login().login()).await {
+        let status = match bounded(Box::pin(stage.login().login())).await {
             Ok(status) => status,
             Err(error) => panic!("{life}: {}", chain(&error)),
         };

@@ -151,7 +151,7 @@ async fn who_says_back_what_they_were_told_is_not_repeated() {
                 .grant(Grant::ClientCredentials),
         ] {
             let login = login.build().unwrap();
-            let error = bounded(login.login()).await.unwrap_err();
+            let error = bounded(Box::pin(login.login())).await.unwrap_err();
             watch.error(&error);
             watch.value(&login);
             let error = call(&site.url("/mcp"), &login).await.unwrap_err();

@@ -217,7 +217,7 @@ async fn a_browser_is_given_the_page_and_no_secret() {
     });
     watch.value(&browser);
     let login = stage.builder().interaction(browser).build().unwrap();
-    let status = bounded(login.login()).await;
+    let status = bounded(Box::pin(login.login())).await;
     watch.value(&status);
     assert!(status.is_ok());
     assert_eq!(
@@ -268,7 +268,7 @@ async fn a_token_from_elsewhere_shows_nothing() {
         watch.value(&client);
         let mut request = http::Request::new(bytes::Bytes::new());
         *request.uri_mut() = stage.protected.url().parse().unwrap();
-        let answer = bounded(client.send(request)).await;
+        let answer = bounded(Box::pin(client.send(request))).await;
         watch.value(&answer);
         if let Err(error) = &answer {
             watch.error(error);
