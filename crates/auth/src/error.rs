@@ -83,11 +83,12 @@ pub enum AuthError {
         /// Why it is not used.
         reason: &'static str,
     },
-    /// The server wants scopes that do not satisfy it once they are there.
+    /// The server wants a login again and again, or scopes that do not satisfy it once they are
+    /// there.
     ScopesExhausted {
-        /// What it wants.
+        /// What it wants, if it said so.
         scopes: Scopes,
-        /// How often they were got.
+        /// How often that was asked for.
         attempts: u32,
     },
     /// The network.
@@ -114,6 +115,13 @@ pub enum AuthError {
         place: String,
         /// How long it was waited.
         after: Duration,
+    },
+    /// What a request beside this one ran into, while this one waited for it.
+    Beside {
+        /// What happened, with its causes.
+        reason: String,
+        /// May the same thing work in a moment?
+        is_passing: bool,
     },
     /// The store.
     Store(StoreError),
@@ -182,7 +190,20 @@ impl AuthError {
             Self::Refused { code, .. } => {
                 matches!(code.as_str(), "temporarily_unavailable" | "server_error")
             }
+            Self::Beside { is_passing, .. } => *is_passing,
             _ => false,
+        }
+    }
+
+    /// What an authorization server was asked for, if it was.
+    pub(crate) fn step(&self) -> Option<Step> {
+        match self {
+            Self::Refused { step, .. }
+            | Self::Answer { step, .. }
+            | Self::Send { step, .. }
+            | Self::Body { step, .. }
+            | Self::TimedOut { step, .. } => Some(*step),
+            _ => None,
         }
     }
 }
@@ -231,15 +252,14 @@ impl fmt::Display for AuthError {
             Self::Callback { reason } => {
                 write!(f, "what came back from the browser is not used: {reason}")
             }
-            Self::ScopesExhausted { scopes, attempts } if scopes.is_empty() => write!(
-                f,
-                "the server refuses every token; new ones were got {attempts} times"
-            ),
-            Self::ScopesExhausted { scopes, attempts } => write!(
-                f,
-                "the server refuses although {} were got {attempts} times",
-                Escaped(scopes.to_string().as_bytes())
-            ),
+            Self::ScopesExhausted { scopes, attempts } => {
+                write!(f, "{attempts} logins in a row")?;
+                if !scopes.is_empty() {
+                    write!(f, " for {}", Escaped(scopes.to_string().as_bytes()))?;
+                }
+                f.write_str(" did not satisfy the server: try again later")
+            }
+            Self::Beside { reason, .. } => f.write_str(reason),
             Self::Send { step, .. } => write!(f, "{step} could not be asked for"),
             Self::Body { step, place, .. } => {
                 write!(

@@ -12,13 +12,17 @@
 //!      └ 403 ──────────────────────────────────────▶ the caller's
 //! ```
 //!
-//! One renewal at a time: in this process by `turn`, among processes by the lock of the store.
-//! Whoever waited looks first whether the other one did it.
+//! One renewal at a time: in this process by a `Turn`, among processes by a lock of the store.
+//! Whoever waited looks first whether the other one did it. Logins have a turn and a lock of
+//! their own: they may take minutes, and those who only renew do not wait for them. Of the two
+//! turns nobody holds both; locks are taken after turns, that of the login before that of the
+//! entry.
 //!
 //! 1. `builder`: what can be set
 //! 2. `finding`: who gives tokens for the server
 //! 3. `getting`: new ones, by a person or without
 //! 4. `renewing`: new ones for old ones
+//! 5. `turn`: one at a time
 //!
 //! Specification: basic/authorization of each revision.
 
@@ -27,14 +31,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use http::request::Parts;
-use http::{HeaderValue, StatusCode, Uri};
+use http::{HeaderValue, StatusCode};
 use switchboard_protocol::http::location::is_same_origin;
 use switchboard_transport::credentials::{self, Credentials, Refusal};
-use tokio::sync::{Mutex as Turn, OnceCell};
+use tokio::sync::OnceCell;
 use tracing::debug;
 
 use crate::challenge::Demand;
-use crate::dpop::Prover;
+use crate::dpop::{Prover, nonce_of};
 use crate::error::AuthError;
 use crate::fetch::Fetcher;
 use crate::issuer::Issuer;
@@ -46,10 +50,13 @@ mod builder;
 mod finding;
 mod getting;
 mod renewing;
+mod turn;
 
 pub use builder::{Grant, IdentityProvider, OAuthBuilder};
 
 use builder::Settings;
+use finding::Found;
+use turn::Turn;
 
 /// The login of one server. Clones share it.
 ///
@@ -69,13 +76,18 @@ struct Shared {
     settings: Settings,
     fetcher: OnceCell<Fetcher>,
     state: Mutex<State>,
-    /// Held by whoever gets new tokens.
-    turn: Turn<()>,
+    /// Held by whoever gets new tokens for old ones.
+    renewing: Turn,
+    /// Held by whoever gets new tokens in other ways: a person may have to be waited for.
+    logging_in: Turn,
 }
 
 #[derive(Default)]
 struct State {
     is_loaded: bool,
+    /// How often a record was taken to use: what was read from the store before the last time
+    /// is out of date.
+    taken: u64,
     record: Option<Arc<Record>>,
     prover: Option<Arc<Prover>>,
     /// The metadata of the record's issuer, or of the last one that was looked up.
@@ -126,12 +138,35 @@ impl OAuth {
     /// When there are none in the end.
     pub async fn login(&self) -> Result<Status, AuthError> {
         let shared = &*self.shared;
-        let _turn = shared.turn.lock().await;
+        let turn = shared.logging_in.try_take();
+        let waits = turn.is_none();
+        let mut before = shared.stored().await?;
+        let turn = match turn {
+            Some(turn) => turn,
+            None => shared.logging_in.take().await,
+        };
         // What is needed on the way is much, and a caller need not carry it.
         let demand = Box::pin(shared.demand_for_login()).await?;
+        if !waits {
+            before = shared.stored().await?;
+        }
         let _login = shared.settings.store.lock(&shared.login_key()).await?;
-        let record = Box::pin(shared.get_for(&demand, None)).await?;
-        status_of(&record).ok_or(AuthError::NoInteraction)
+        let before = before.and_then(|record| header_of(record.tokens.as_ref()?));
+        let record = match shared.stored().await? {
+            // While we waited, another did it: nobody is asked twice.
+            Some(record) if getting::is_newer(&record, None, before.as_ref()) => {
+                shared.state().install(Some(record))?
+            }
+            _ => {
+                let wanted = shared.wanted(&demand);
+                let outcome = Box::pin(shared.get_for(&demand, wanted.as_ref(), None)).await;
+                Some(outcome.map_err(|error| turn.fail(error))?)
+            }
+        };
+        // Somebody saw to it: whatever did not satisfy the server before may be asked for again.
+        shared.state().got.clear();
+        let status = record.as_deref().and_then(status_of);
+        status.ok_or(AuthError::NoInteraction)
     }
 
     /// Ends the tokens where they came from, as far as that is possible, and forgets them. Was
@@ -141,14 +176,21 @@ impl OAuth {
     /// When the store cannot be changed. That an issuer could not be told is no error.
     pub async fn logout(&self) -> Result<bool, AuthError> {
         let shared = &*self.shared;
-        let _turn = shared.turn.lock().await;
+        let _turn = shared.renewing.take().await;
         let _lock = shared.settings.store.lock(&shared.key).await?;
         let entry = shared.settings.store.load(&shared.key).await?;
         for record in entry.iter().flat_map(|entry| &entry.records) {
             Box::pin(shared.revoke(record)).await;
         }
-        *shared.state() = State::default();
-        Ok(shared.settings.store.remove(&shared.key).await?)
+        let was_there = shared.settings.store.remove(&shared.key).await?;
+        // After the store: nobody may find there again what is forgotten here.
+        let mut state = shared.state();
+        let taken = state.taken + 1;
+        *state = State {
+            taken,
+            ..State::default()
+        };
+        Ok(was_there)
     }
 
     /// What is known about the login, if there is one.
@@ -185,15 +227,14 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn authorize(&self, request: &mut Parts) -> Result<(), AuthError> {
+    async fn authorize(self: &Arc<Self>, request: &mut Parts) -> Result<(), AuthError> {
         if !is_same_origin(&request.uri, self.server.uri()) {
             return Ok(());
         }
-        let now = now();
         let mut record = self.current().await?;
         let tokens = record.as_ref().and_then(|record| record.tokens.as_ref());
         match tokens {
-            Some(tokens) if tokens.is_due(now) => record = self.renew_ahead(now).await?,
+            Some(tokens) if tokens.is_due(now()) => record = self.renew_ahead(now()).await?,
             Some(_) => {}
             // Whoever named the place of the tokens need not be refused first.
             None if self.settings.token_endpoint.is_some() => {
@@ -202,7 +243,7 @@ impl Shared {
             None => {}
         }
         match record.as_ref().and_then(|record| record.tokens.as_ref()) {
-            Some(tokens) => self.show(request, tokens, now),
+            Some(tokens) => self.show(request, tokens, now()),
             None => Ok(()),
         }
     }
@@ -224,12 +265,12 @@ impl Shared {
         Ok(())
     }
 
-    async fn refused(&self, refusal: &Refusal) -> Result<bool, AuthError> {
+    async fn refused(self: &Arc<Self>, refusal: &Refusal) -> Result<bool, AuthError> {
         if !is_same_origin(&refusal.uri, self.server.uri()) {
             return Ok(false);
         }
         let demand = Demand::of(&refusal.headers);
-        if self.has_new_nonce(&refusal.uri, refusal) && demand.wants_nonce() {
+        if self.has_nonce(refusal) && demand.wants_nonce() {
             return Ok(true);
         }
         let is_for_scopes =
@@ -239,22 +280,38 @@ impl Shared {
         }
         debug!(server = %self.server, status = refusal.status.as_u16(), "refused");
         self.state().demand = Some(demand.clone());
-        let _turn = self.turn.lock().await;
         let refused = refusal.authorization.as_ref();
+        let mut found = None;
+        if !is_for_scopes {
+            let turn = self.renewing.take().await;
+            if self.has_other_than(refused).await? {
+                return Ok(true);
+            }
+            turn.check()?;
+            match self.replace(&demand, refused).await {
+                Ok(Replaced::Yes) => return Ok(true),
+                Ok(Replaced::No(looked_up)) => found = looked_up,
+                Err(error) => return Err(turn.fail(error)),
+            }
+        }
+        let turn = self.logging_in.take().await;
         if self.has_other_than(refused).await? {
             return Ok(true);
         }
-        if is_for_scopes {
-            self.step_up(&demand, refused).await?;
-        } else {
-            self.replace(&demand, refused).await?;
-        }
+        turn.check()?;
+        let outcome = self.log_in(&demand, refused, found).await;
+        outcome.map_err(|error| turn.fail(error))?;
         Ok(true)
     }
 
-    fn has_new_nonce(&self, uri: &Uri, refusal: &Refusal) -> bool {
+    /// Was it said what the next proof must have in it? Not whether that is new: a request
+    /// beside this one may have been told the same.
+    fn has_nonce(&self, refusal: &Refusal) -> bool {
         let prover = self.state().prover.clone();
-        prover.is_some_and(|prover| prover.remember_nonce(uri, &refusal.headers))
+        prover.is_some_and(|prover| {
+            prover.remember_nonce(&refusal.uri, &refusal.headers);
+            nonce_of(&refusal.headers).is_some()
+        })
     }
 
     /// Is there another token by now than the one that was refused: from a request beside this
@@ -273,19 +330,26 @@ impl Shared {
 
     /// The record in use, from the store when it was not asked yet.
     async fn current(&self) -> Result<Option<Arc<Record>>, AuthError> {
-        {
+        let taken = {
             let state = self.state();
             if state.is_loaded {
                 return Ok(state.record.clone());
             }
-        }
-        let entry = self.settings.store.load(&self.key).await?;
-        let record = entry.and_then(|entry| self.fitting(entry));
+            state.taken
+        };
+        let record = self.stored().await?;
         let mut state = self.state();
-        if !state.is_loaded {
+        // Others may have taken a newer one while this one was read.
+        if state.taken == taken {
             state.install(record)?;
         }
         Ok(state.record.clone())
+    }
+
+    /// What the store has for us.
+    async fn stored(&self) -> Result<Option<Record>, AuthError> {
+        let entry = self.settings.store.load(&self.key).await?;
+        Ok(entry.and_then(|entry| self.fitting(entry)))
     }
 
     /// Of what was stored, what fits how we are set up now.
@@ -328,6 +392,7 @@ impl State {
     /// Takes a record to use, with the key it is bound to.
     fn install(&mut self, record: Option<Record>) -> Result<Option<Arc<Record>>, AuthError> {
         self.is_loaded = true;
+        self.taken += 1;
         let key = record.as_ref().and_then(|record| record.proof_key.as_ref());
         self.prover = match (key, &self.prover) {
             // The same key: what it knows of nonces stays.
@@ -343,6 +408,14 @@ impl State {
         self.record = record.map(Arc::new);
         Ok(self.record.clone())
     }
+}
+
+/// What became of a token that was refused.
+enum Replaced {
+    /// There is another.
+    Yes,
+    /// There is none without a login. Who would give it, if that was looked up.
+    No(Option<Found>),
 }
 
 fn header_of(tokens: &Tokens) -> Option<HeaderValue> {

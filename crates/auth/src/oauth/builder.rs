@@ -4,8 +4,9 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 
 use switchboard_transport::http::client::{ClientSettings, Reach};
-use tokio::sync::{Mutex as Turn, OnceCell};
+use tokio::sync::OnceCell;
 
+use super::turn::Turn;
 use super::{OAuth, Shared, State};
 use crate::error::AuthError;
 use crate::interaction::{Interaction, Nobody};
@@ -277,7 +278,8 @@ impl OAuthBuilder {
                 settings,
                 fetcher: OnceCell::new(),
                 state: Mutex::new(State::default()),
-                turn: Turn::new(()),
+                renewing: Turn::default(),
+                logging_in: Turn::default(),
             }),
         })
     }

@@ -18,6 +18,7 @@ use crate::resource::{Resource, find_resource};
 use crate::scope::Scopes;
 
 /// Who gives out tokens for the server, and what the server says about them.
+#[derive(Clone)]
 pub(super) struct Found {
     pub(super) issuer: Arc<Issuer>,
     /// What the tokens are for, as it stands in requests. None for servers of 2025-03-26.

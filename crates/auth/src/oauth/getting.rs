@@ -34,37 +34,66 @@ impl Shared {
     pub(super) async fn log_in(
         &self,
         demand: &Demand,
-        wanted: Option<&Scopes>,
         refused: Option<&HeaderValue>,
+        found: Option<Found>,
     ) -> Result<(), AuthError> {
         let needs_person = matches!(self.settings.grant, Grant::Person);
         if needs_person && !self.settings.interaction.is_possible() {
             return Err(self.login_required(demand));
         }
         self.count(demand)?;
+        let wanted = self.wanted(demand);
+        let outcome = self.log_in_locked(demand, wanted, refused, found).await;
+        if let Err(error) = &outcome
+            && !(needs_person && has_asked_person(error))
+        {
+            // What nobody was asked about may be tried as often as requests come.
+            self.uncount(demand);
+        }
+        outcome
+    }
+
+    async fn log_in_locked(
+        &self,
+        demand: &Demand,
+        wanted: Option<Scopes>,
+        refused: Option<&HeaderValue>,
+        found: Option<Found>,
+    ) -> Result<(), AuthError> {
         let _login = self.settings.store.lock(&self.login_key()).await?;
         // While we waited, another process may have done it.
-        let entry = self.settings.store.load(&self.key).await?;
-        let stored = entry.and_then(|entry| self.fitting(entry));
-        if let Some(record) = stored
-            && is_newer(&record, wanted, refused)
+        if let Some(record) = self.stored().await?
+            && is_newer(&record, wanted.as_ref(), refused)
         {
             self.state().install(Some(record))?;
             return Ok(());
         }
-        self.get_for(demand, wanted).await?;
+        self.get_for(demand, wanted.as_ref(), found).await?;
         Ok(())
+    }
+
+    /// What a token must allow, if it is to allow more than the one we have.
+    pub(super) fn wanted(&self, demand: &Demand) -> Option<Scopes> {
+        if !demand.is_insufficient_scope() {
+            return None;
+        }
+        let record = self.state().record.clone();
+        let before = record.and_then(|record| Some(record.tokens.as_ref()?.requested.clone()));
+        let wanted = demand.scopes.clone().unwrap_or_default();
+        Some(before.unwrap_or_default().union(&wanted))
     }
 
     /// Gets tokens before anybody asked for them.
     pub(super) async fn get_ahead(&self) -> Result<Arc<Record>, AuthError> {
-        let _turn = self.turn.lock().await;
+        let turn = self.logging_in.take().await;
         if let Some(record) = self.current().await?
             && record.tokens.is_some()
         {
             return Ok(record);
         }
-        self.get_for(&Demand::default(), None).await
+        turn.check()?;
+        let outcome = self.get_for(&Demand::default(), None, None).await;
+        outcome.map_err(|error| turn.fail(error))
     }
 
     /// Gets tokens and keeps them.
@@ -72,8 +101,12 @@ impl Shared {
         &self,
         demand: &Demand,
         wanted: Option<&Scopes>,
+        found: Option<Found>,
     ) -> Result<Arc<Record>, AuthError> {
-        let found = self.find(demand).await?;
+        let found = match found {
+            Some(found) => found,
+            None => self.find(demand).await?,
+        };
         let scopes = self.scopes_for(&found, demand, wanted);
         let record = match &self.settings.grant {
             Grant::Person => self.by_person(&found, &scopes, demand).await?,
@@ -441,6 +474,15 @@ impl Shared {
         Ok(())
     }
 
+    /// Takes back what was counted last.
+    fn uncount(&self, demand: &Demand) {
+        let scopes = demand.scopes.clone().unwrap_or_default();
+        let mut state = self.state();
+        if let Some(got) = state.got.iter_mut().find(|got| got.scopes == scopes) {
+            got.times = got.times.saturating_sub(1);
+        }
+    }
+
     pub(super) fn login_required(&self, demand: &Demand) -> AuthError {
         AuthError::LoginRequired {
             server: self.server.to_string(),
@@ -451,12 +493,27 @@ impl Shared {
 }
 
 /// Is it a token that others got while we waited, and good enough?
-fn is_newer(record: &Record, wanted: Option<&Scopes>, refused: Option<&HeaderValue>) -> bool {
+pub(super) fn is_newer(
+    record: &Record,
+    wanted: Option<&Scopes>,
+    refused: Option<&HeaderValue>,
+) -> bool {
     let Some(tokens) = &record.tokens else {
         return false;
     };
     let has_scopes = wanted.is_none_or(|wanted| tokens.requested.has_all(wanted));
     has_scopes && !tokens.is_expired(now()) && header_of(tokens).as_ref() != refused
+}
+
+/// Was it a person's time that came to nothing?
+fn has_asked_person(error: &AuthError) -> bool {
+    let is_theirs = matches!(
+        error,
+        AuthError::LoginTimedOut { .. }
+            | AuthError::LoginAborted { .. }
+            | AuthError::Callback { .. }
+    );
+    is_theirs || matches!(error.step(), Some(Step::Authorization | Step::Token))
 }
 
 /// Can a client that is known go on: may the browser come back there, may it ask for this, does

@@ -13,7 +13,7 @@ use tracing::{debug, info};
 
 use super::builder::Grant;
 use super::finding::Found;
-use super::{Shared, header_of, now};
+use super::{Replaced, Shared, header_of, now};
 use crate::challenge::Demand;
 use crate::error::{AuthError, Step};
 use crate::form::refresh_form;
@@ -24,7 +24,10 @@ use crate::token::TokenAsker;
 impl Shared {
     /// Renews a token that will end soon. As long as the old one counts, nobody waits for
     /// another, and a renewal that could not be done is none of a request's business.
-    pub(super) async fn renew_ahead(&self, now: u64) -> Result<Option<Arc<Record>>, AuthError> {
+    pub(super) async fn renew_ahead(
+        self: &Arc<Self>,
+        now: u64,
+    ) -> Result<Option<Arc<Record>>, AuthError> {
         let before = self.current().await?;
         let Some((record, tokens)) = with_tokens(before.as_ref()) else {
             return Ok(before);
@@ -34,19 +37,20 @@ impl Shared {
         if !self.can_renew(tokens) || rests {
             return Ok(before);
         }
-        let _turn = match self.turn.try_lock() {
-            Ok(turn) => turn,
-            Err(_) if !has_ended => return Ok(before),
-            Err(_) => self.turn.lock().await,
+        let turn = match self.renewing.try_take() {
+            Some(turn) => turn,
+            None if !has_ended => return Ok(before),
+            None => self.renewing.take().await,
         };
         let current = self.current().await?;
         match with_tokens(current.as_ref()) {
             Some((_, newer)) if newer.access == tokens.access => {}
             _ => return Ok(current),
         }
-        match self.renew(record, tokens, None).await {
+        turn.check()?;
+        match self.renew(record, None).await {
             Ok(record) => Ok(record),
-            Err(error) if has_ended => Err(error),
+            Err(error) if has_ended => Err(turn.fail(error)),
             Err(error) => {
                 debug!(server = %self.server, %error, "not renewed ahead of time");
                 self.state().rest_until = now.saturating_add(REST);
@@ -55,46 +59,31 @@ impl Shared {
         }
     }
 
-    /// Gets something else than the token that was refused, or than none.
+    /// Gets something else than the token that was refused, if that needs no login.
     ///
     /// Whoever calls has the turn.
     pub(super) async fn replace(
-        &self,
+        self: &Arc<Self>,
         demand: &Demand,
         refused: Option<&HeaderValue>,
-    ) -> Result<(), AuthError> {
+    ) -> Result<Replaced, AuthError> {
         let current = self.current().await?;
-        if let Some((record, tokens)) = with_tokens(current.as_ref())
-            && self.can_renew(tokens)
-        {
-            let found = self.find(demand).await?;
-            if found.issuer.issuer == record.issuer {
-                let renewed = self.renew(record, tokens, Some(&found)).await?;
-                if let Some((_, tokens)) = with_tokens(renewed.as_ref())
-                    && header_of(tokens).as_ref() != refused
-                {
-                    return Ok(());
-                }
-            } else {
-                info!(server = %self.server, issuer = %found.issuer.issuer, "another issuer");
-            }
+        let Some((record, tokens)) = with_tokens(current.as_ref()) else {
+            return Ok(Replaced::No(None));
+        };
+        if !self.can_renew(tokens) {
+            return Ok(Replaced::No(None));
         }
-        self.log_in(demand, None, refused).await
-    }
-
-    /// Gets a token for more than the one that was refused.
-    ///
-    /// Whoever calls has the turn.
-    pub(super) async fn step_up(
-        &self,
-        demand: &Demand,
-        refused: Option<&HeaderValue>,
-    ) -> Result<(), AuthError> {
-        let current = self.current().await?;
-        let before = with_tokens(current.as_ref()).map(|(_, tokens)| tokens.requested.clone());
-        let wanted = demand.scopes.clone().unwrap_or_default();
-        let wanted = before.unwrap_or_default().union(&wanted);
-        self.log_in(demand, Some(&wanted), refused).await
+        let found = self.find(demand).await?;
+        if found.issuer.issuer != record.issuer {
+            info!(server = %self.server, issuer = %found.issuer.issuer, "another issuer");
+            return Ok(Replaced::No(Some(found)));
+        }
+        let renewed = self.renew(record, Some(&found)).await?;
+        Ok(match with_tokens(renewed.as_ref()) {
+            Some((_, tokens)) if header_of(tokens).as_ref() != refused => Replaced::Yes,
+            _ => Replaced::No(Some(found)),
+        })
     }
 
     /// Is there a way without a person?
@@ -104,38 +93,52 @@ impl Shared {
 
     /// Asks for new tokens, unless another process got them already. Without tokens in it, the
     /// record says that the issuer gives no more.
+    ///
+    /// Whoever gives up a request does not give up this: where refresh tokens are good for once,
+    /// one that was shown and whose successor nobody wrote down would end the login.
     async fn renew(
-        &self,
-        before: &Record,
-        old: &Tokens,
+        self: &Arc<Self>,
+        before: &Arc<Record>,
         found: Option<&Found>,
     ) -> Result<Option<Arc<Record>>, AuthError> {
+        let work = Arc::clone(self).renew_to_the_end(Arc::clone(before), found.cloned());
+        match tokio::spawn(work).await {
+            Ok(outcome) => outcome,
+            Err(error) => match error.try_into_panic() {
+                Ok(panic) => std::panic::resume_unwind(panic),
+                Err(_) => Err(AuthError::Setup {
+                    reason: "the program ends while a token is renewed".to_owned(),
+                }),
+            },
+        }
+    }
+
+    async fn renew_to_the_end(
+        self: Arc<Self>,
+        before: Arc<Record>,
+        found: Option<Found>,
+    ) -> Result<Option<Arc<Record>>, AuthError> {
         let _lock = self.settings.store.lock(&self.key).await?;
-        let entry = self.settings.store.load(&self.key).await?;
-        let stored = entry.and_then(|entry| self.fitting(entry));
-        let Some(mut record) = stored else {
+        let Some(mut record) = self.stored().await? else {
             // Somebody logged out.
             return self.state().install(None);
         };
+        let old = before.tokens.as_ref().map(|tokens| &tokens.access);
         // Another process has new ones, or has learned that there will be none.
-        let is_other = |tokens: &Tokens| tokens.access != old.access && !tokens.is_expired(now());
-        if record.tokens.as_ref().is_none_or(is_other) {
+        let is_other = |tokens: &Tokens| Some(&tokens.access) != old && !tokens.is_expired(now());
+        let Some(newest) = record.tokens.clone().filter(|newest| !is_other(newest)) else {
             debug!(server = %self.server, "renewed by another process");
             return self.state().install(Some(record));
-        }
-        let issuer = match found {
-            Some(found) => Arc::clone(&found.issuer),
-            None => self.issuer_of(before).await?,
         };
-        let outcome = match (&self.settings.grant, &old.refresh) {
+        // The newest there are, with the key they are bound to: ours may be used up.
+        self.state().install(Some(record.clone()))?;
+        let issuer = match found {
+            Some(found) if found.issuer.issuer == record.issuer => found.issuer,
+            _ => self.issuer_of(&record).await?,
+        };
+        let outcome = match (&self.settings.grant, &newest.refresh) {
             (Grant::Person, None) => return Ok(self.state().record.clone()),
             (Grant::Person, Some(refresh)) => {
-                // The newest there is: ours may be one that was used up.
-                let newest = record
-                    .tokens
-                    .as_ref()
-                    .and_then(|tokens| tokens.refresh.clone());
-                let refresh = newest.as_ref().unwrap_or(refresh);
                 let resource = (!record.is_old).then_some(&*record.resource);
                 let prover = self.state().prover.clone();
                 let asker = TokenAsker {
@@ -147,7 +150,7 @@ impl Shared {
                     now: now(),
                 };
                 let form = refresh_form(refresh, resource, &Scopes::default());
-                asker.ask(Step::Refresh, form, &old.requested).await
+                asker.ask(Step::Refresh, form, &newest.requested).await
             }
             (_, _) => {
                 let found = Found {
@@ -156,13 +159,15 @@ impl Shared {
                     scopes: Scopes::default(),
                     wants_proof: record.proof_key.is_some(),
                 };
-                let asked = self.without_person(&found, &old.requested).await;
+                let asked = self.without_person(&found, &newest.requested).await;
                 asked.and_then(|record| record.tokens.ok_or(AuthError::NoInteraction))
             }
         };
         match outcome {
-            Ok(tokens) => {
+            Ok(mut tokens) => {
                 debug!(server = %self.server, "renewed");
+                // RFC 6749, section 6: what is not said is as it was.
+                tokens.granted = tokens.granted.or(newest.granted);
                 record.tokens = Some(tokens);
                 self.keep_locked(record).await.map(Some)
             }
@@ -213,7 +218,7 @@ impl Shared {
     }
 }
 
-fn with_tokens(record: Option<&Arc<Record>>) -> Option<(&Record, &Tokens)> {
+fn with_tokens(record: Option<&Arc<Record>>) -> Option<(&Arc<Record>, &Tokens)> {
     let record = record?;
     Some((record, record.tokens.as_ref()?))
 }

@@ -14,10 +14,13 @@
 )]
 
 mod authority;
+mod flow;
 mod folder;
 mod foreign;
 mod hostile;
+mod login;
 #[cfg(unix)]
 mod processes;
+mod renewing;
 mod secrecy;
 mod store;
