@@ -56,7 +56,12 @@ pub(crate) async fn register(
         && wanted.may_do_with_less(error)
     {
         debug!(%place, "the registration is refused; asking once more for less");
-        given = post(fetcher, place, &wanted.least()).await;
+        let mut least = wanted.least();
+        if issuer.grant_types.is_some() && !wanted.redirect_uri.is_empty() {
+            // What it lists itself it cannot dislike, and without it no login lasts.
+            least["grant_types"] = json!(wanted.known_grants(issuer));
+        }
+        given = post(fetcher, place, &least).await;
     }
     let client = given?.check(place, issuer, wanted)?;
     info!(%place, client = client.id, "registered");
@@ -65,13 +70,9 @@ pub(crate) async fn register(
 
 impl Registration<'_> {
     fn document(&self, issuer: &Issuer, method: ClientMethod) -> Value {
-        let known = issuer.grant_types.as_ref();
-        let is_known =
-            |grant: &&&str| known.is_none_or(|known| known.iter().any(|known| known == **grant));
-        let grants: Vec<_> = self.grants.iter().filter(is_known).collect();
         let mut document = self.least();
         document["token_endpoint_auth_method"] = method.as_str().into();
-        document["grant_types"] = json!(grants);
+        document["grant_types"] = json!(self.known_grants(issuer));
         match self.redirect_uri {
             // Else it would be a code, and that needs somewhere to come back to.
             "" => {
@@ -84,6 +85,13 @@ impl Registration<'_> {
             document["scope"] = self.scopes.to_string().into();
         }
         document
+    }
+
+    fn known_grants(&self, issuer: &Issuer) -> Vec<&str> {
+        let known = issuer.grant_types.as_ref();
+        let is_known =
+            |grant: &&str| known.is_none_or(|known| known.iter().any(|known| known == *grant));
+        self.grants.iter().copied().filter(is_known).collect()
     }
 
     /// What the defaults of RFC 7591 do not say.

@@ -7,7 +7,7 @@ use serde_json::json;
 use switchboard_auth::{Browser, Nobody, Scopes, Secret, Store};
 
 use crate::authority::{Authority, Client, Conduct, MetadataAt, Protected, ScriptedPerson};
-use crate::flow::{LOGIN, Program, chain, direct, memory, seen, seen_after};
+use crate::flow::{LOGIN, Program, chain, direct, expire, memory, seen, seen_after};
 use crate::folder::Folder;
 
 const BACK: &str = "http://127.0.0.1:7777/callback";
@@ -105,6 +105,24 @@ async fn a_document_is_an_id_where_the_issuer_takes_it() {
     let server = Protected::start(&other).await;
     Program::start(&server, &memory(), set).works().await;
     assert_eq!(seen(&other), LOGIN);
+}
+
+#[tokio::test]
+async fn an_issuer_that_gives_no_client_without_a_secret_gives_one_that_can_stay_logged_in() {
+    let authority = Authority::start_with(|knobs| knobs.needs_secret = true).await;
+    let server = Protected::start(&authority).await;
+    let store = memory();
+    let program = Program::start(&server, &store, |set| set.interaction(agreeing()));
+    program.works().await;
+    assert_eq!(
+        seen(&authority),
+        "metadata register register authorize token"
+    );
+    assert!(program.login.status().await.unwrap().unwrap().is_renewable);
+    // The secret is kept with the tokens.
+    expire(&store, &server).await;
+    Program::start(&server, &store, |set| set).works().await;
+    assert_eq!(seen_after(&authority, 5), "metadata token");
 }
 
 #[tokio::test]
@@ -221,7 +239,7 @@ async fn a_server_of_2025_03_26_is_its_own_issuer_with_metadata_or_without() {
             assert_eq!(asked.form.find("resource"), None);
         }
         // The record says so, and a renewal goes the same way.
-        crate::flow::expire(&store, &server).await;
+        expire(&store, &server).await;
         Program::start(&server, &store, set).works().await;
         assert_eq!(authority.count("/token"), 2);
         assert_eq!(authority.count("/authorize"), 1);
