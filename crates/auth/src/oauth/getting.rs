@@ -386,7 +386,13 @@ impl Shared {
         if !proves {
             return Ok(None);
         }
-        let own = self.state().prover.clone();
+        // What one issuer knows us by is not shown to another.
+        let own = {
+            let state = self.state();
+            let is_same = |record: &Arc<Record>| record.issuer == found.issuer.issuer;
+            let is_known = state.record.as_ref().is_some_and(is_same);
+            state.prover.clone().filter(|_| is_known)
+        };
         let prover = match own {
             Some(prover) => prover,
             None => Arc::new(Prover::generate()?),
