@@ -14,13 +14,17 @@
 )]
 
 mod authority;
+mod ending;
 mod flow;
 mod folder;
 mod foreign;
 mod hostile;
 mod login;
+mod machines;
 #[cfg(unix)]
 mod processes;
+mod proving;
 mod renewing;
 mod secrecy;
+mod scopes;
 mod store;

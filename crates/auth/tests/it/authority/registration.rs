@@ -19,7 +19,6 @@ impl Office {
         }
         let wanted = asked.json().filter(Value::is_object);
         let mut wanted = wanted.ok_or_else(|| bad("this is no JSON object"))?;
-        let redirect_uris = check_redirect_uris(&wanted)?;
         let grants = match texts(&wanted["grant_types"]) {
             grants if grants.is_empty() => vec!["authorization_code".to_owned()],
             grants => grants,
@@ -27,6 +26,7 @@ impl Office {
         if !grants.iter().all(|grant| GRANTS.contains(&grant.as_str())) {
             return Err(bad("there is no such grant"));
         }
+        let redirect_uris = check_redirect_uris(&wanted, &grants)?;
         let responses = texts(&wanted["response_types"]);
         if responses.iter().any(|response| response != "code") {
             return Err(bad("only the response type code is answered"));
@@ -58,10 +58,11 @@ impl Office {
 }
 
 /// A page, or an address of this machine; which of the two is said by `application_type`.
-fn check_redirect_uris(wanted: &Value) -> Outcome<Vec<String>> {
+fn check_redirect_uris(wanted: &Value, grants: &[String]) -> Outcome<Vec<String>> {
     let bad = |why: &str| Refused::new("invalid_redirect_uri", why);
     let redirect_uris = texts(&wanted["redirect_uris"]);
-    if redirect_uris.is_empty() {
+    // RFC 7591, section 2: only grants that redirect need one.
+    if redirect_uris.is_empty() && grants.iter().any(|grant| grant == "authorization_code") {
         return Err(bad("there is none"));
     }
     let is_native = wanted["application_type"] == "native";
