@@ -138,23 +138,14 @@ impl OAuth {
     /// When there are none in the end.
     pub async fn login(&self) -> Result<Status, AuthError> {
         let shared = &*self.shared;
-        let turn = shared.logging_in.try_take();
-        let waits = turn.is_none();
-        let mut before = shared.stored().await?;
-        let turn = match turn {
-            Some(turn) => turn,
-            None => shared.logging_in.take().await,
-        };
+        let before = shared.stored().await?.and_then(|record| record.login);
+        let turn = shared.logging_in.take().await;
         // What is needed on the way is much, and a caller need not carry it.
         let demand = Box::pin(shared.demand_for_login()).await?;
-        if !waits {
-            before = shared.stored().await?;
-        }
         let _login = shared.settings.store.lock(&shared.login_key()).await?;
-        let before = before.and_then(|record| header_of(record.tokens.as_ref()?));
         let record = match shared.stored().await? {
             // While we waited, another did it: nobody is asked twice.
-            Some(record) if getting::is_newer(&record, None, before.as_ref()) => {
+            Some(record) if record.login != before && record.tokens.is_some() => {
                 shared.state().install(Some(record))?
             }
             _ => {

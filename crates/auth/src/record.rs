@@ -81,6 +81,9 @@ pub struct Record {
     /// What was given, if anything is left of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<Tokens>,
+    /// By which login it came: renewals keep this, and a new login has another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub login: Option<String>,
     /// Was the issuer not named by the server, but found where 2025-03-26 looked for it?
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_old: bool,
@@ -101,6 +104,7 @@ impl Record {
             resource: resource.into(),
             client,
             tokens: None,
+            login: None,
             is_old: false,
             proof_key: None,
         }

@@ -21,6 +21,7 @@ use crate::error::{AuthError, Step};
 use crate::form::{Form, assertion_form, client_credentials_form, exchange_form};
 use crate::interaction::LoginPage;
 use crate::issuer::Issuer;
+use crate::pkce::random_text;
 use crate::record::{ClientIdentity, ClientOrigin, Entry, Record};
 use crate::registration::{Registration, register};
 use crate::scope::Scopes;
@@ -108,10 +109,11 @@ impl Shared {
             None => self.find(demand).await?,
         };
         let scopes = self.scopes_for(&found, demand, wanted);
-        let record = match &self.settings.grant {
+        let mut record = match &self.settings.grant {
             Grant::Person => self.by_person(&found, &scopes, demand).await?,
             _ => self.without_person(&found, &scopes).await?,
         };
+        record.login = Some(random_text(LOGIN_BYTES)?);
         info!(server = %self.server, issuer = %record.issuer, "logged in");
         self.keep(record).await
     }
@@ -499,11 +501,7 @@ impl Shared {
 }
 
 /// Is it a token that others got while we waited, and good enough?
-pub(super) fn is_newer(
-    record: &Record,
-    wanted: Option<&Scopes>,
-    refused: Option<&HeaderValue>,
-) -> bool {
+fn is_newer(record: &Record, wanted: Option<&Scopes>, refused: Option<&HeaderValue>) -> bool {
     let Some(tokens) = &record.tokens else {
         return false;
     };
@@ -547,6 +545,8 @@ fn is_forgotten(known: &Record, error: &AuthError) -> bool {
 const OFFLINE: &str = "offline_access";
 const DEVICE: &str = "urn:ietf:params:oauth:grant-type:device_code";
 
+// Enough to tell logins from each other.
+const LOGIN_BYTES: usize = 9;
 // A server that is not satisfied by then never will be.
 const MOST_TIMES: u32 = 3;
 // Nobody goes through more steps than this in so short a time.

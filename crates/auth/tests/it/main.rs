@@ -21,6 +21,7 @@ mod foreign;
 mod hostile;
 mod login;
 mod machines;
+mod many_processes;
 #[cfg(unix)]
 mod processes;
 mod proving;
