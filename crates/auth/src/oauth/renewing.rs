@@ -7,8 +7,10 @@
 //! Tokens", "Step-Up Authorization Flow", "Authorization Server Binding".
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use http::HeaderValue;
+use tokio::time::timeout;
 use tracing::{debug, info};
 
 use super::builder::Grant;
@@ -23,7 +25,8 @@ use crate::token::TokenAsker;
 
 impl Shared {
     /// Renews a token that will end soon. As long as the old one counts, nobody waits for
-    /// another, and a renewal that could not be done is none of a request's business.
+    /// another but whoever asks for it, and not long; a renewal that could not be done is none
+    /// of a request's business.
     pub(super) async fn renew_ahead(
         self: &Arc<Self>,
         now: u64,
@@ -48,15 +51,20 @@ impl Shared {
             _ => return Ok(current),
         }
         turn.check()?;
-        match self.renew(record, None).await {
-            Ok(record) => Ok(record),
-            Err(error) if has_ended => Err(turn.fail(error)),
-            Err(error) => {
-                debug!(server = %self.server, %error, "not renewed ahead of time");
-                self.state().rest_until = now.saturating_add(REST);
-                Ok(before)
-            }
+        if has_ended {
+            let renewed = self.renew(record, None).await;
+            return renewed.map_err(|error| turn.fail(error));
         }
+        match timeout(PATIENCE, self.renew(record, None)).await {
+            Ok(Ok(record)) => return Ok(record),
+            Ok(Err(error)) => {
+                debug!(server = %self.server, %error, "not renewed ahead of time");
+            }
+            // It goes on without us.
+            Err(_) => debug!(server = %self.server, "not renewed ahead of time yet"),
+        }
+        self.state().rest_until = now.saturating_add(REST);
+        Ok(before)
     }
 
     /// Gets something else than the token that was refused, if that needs no login.
@@ -245,3 +253,6 @@ fn is_final(error: &AuthError) -> bool {
 
 // Between renewals ahead of time that came to nothing.
 const REST: u64 = 30;
+// Not nothing: a program that ends after its one request would end its renewal with it, each
+// time.
+const PATIENCE: Duration = Duration::from_secs(5);

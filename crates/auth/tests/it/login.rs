@@ -5,6 +5,7 @@ use std::sync::Arc;
 use http::{HeaderMap, HeaderValue};
 use serde_json::json;
 use switchboard_auth::{Browser, Nobody, Scopes, Secret, Store};
+use switchboard_client::{Mode, Spec};
 
 use crate::authority::{Authority, Client, Conduct, MetadataAt, Protected, ScriptedPerson};
 use crate::flow::{LOGIN, Program, chain, direct, expire, memory, seen, seen_after};
@@ -45,19 +46,44 @@ async fn the_first_request_registers_and_logs_in_and_the_second_does_not() {
 #[tokio::test]
 async fn a_client_of_this_workspace_logs_in_on_the_way() {
     let authority = Authority::start().await;
-    let server = Protected::start(&authority).await;
+    let server = Protected::start_with(&authority, |knobs| {
+        knobs.challenge_scope = Some("read");
+        knobs.needs.insert("tools/call", vec!["write"]);
+    })
+    .await;
     let program = Program::start(&server, &memory(), |set| set.interaction(agreeing()));
-    let spec = switchboard_client::Spec::url(&server.url())
+    let spec = Spec::url(&server.url())
+        .unwrap()
+        .mode(Mode::Legacy)
+        .http(direct())
+        .credentials(Arc::new(program.login));
+    let client = switchboard_client::Client::connect(spec).await.unwrap();
+    assert_eq!(seen(&authority), LOGIN);
+    // A call needs more, a token may end in between: nobody who calls hears of it.
+    let result = client.call("who").await.unwrap();
+    assert!(format!("{result:?}").contains("somebody"), "{result:?}");
+    assert_eq!(seen_after(&authority, 4), LOGIN);
+    authority.expire_access();
+    client.call("who").await.unwrap();
+    assert_eq!(seen_after(&authority, 8), "metadata token");
+    client.close().await;
+}
+
+#[tokio::test]
+async fn a_client_of_this_workspace_says_that_a_login_is_needed() {
+    let authority = Authority::start().await;
+    let server = Protected::start(&authority).await;
+    let program = Program::start(&server, &memory(), |set| {
+        set.hint("run switchboard login demo")
+    });
+    let spec = Spec::url(&server.url())
         .unwrap()
         .http(direct())
         .credentials(Arc::new(program.login));
-    // The server knows too little of the protocol to be connected to; it is asked all the same.
-    let _ = switchboard_client::Client::connect(spec).await;
-    assert_eq!(seen(&authority), LOGIN);
-    let asked = server.asked();
-    let has_token = |asked: &Arc<crate::authority::Asked>| asked.header("authorization").is_some();
-    assert!(!has_token(&asked[0]));
-    assert!(asked[1..].iter().all(has_token));
+    let error = switchboard_client::Client::connect(spec).await.unwrap_err();
+    let error = chain(&error);
+    assert!(error.contains("run switchboard login demo"), "{error}");
+    assert_eq!(seen(&authority), "");
 }
 
 #[tokio::test]

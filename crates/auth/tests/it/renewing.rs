@@ -1,6 +1,7 @@
 //! New tokens for old ones: ahead of time, after a refusal, and once for everybody who waits.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use switchboard_auth::{Nobody, OAuthBuilder, Scopes, Store};
 
@@ -232,6 +233,37 @@ async fn nobody_waits_for_a_renewal_ahead_of_time_but_who_began_it() {
     scene.authority.site.release(&token);
     first.await.unwrap();
     assert_eq!(scene.authority.count("/token"), 2);
+}
+
+#[tokio::test]
+async fn an_authority_that_is_silent_holds_up_no_request_whose_token_counts() {
+    let scene = Scene::new().await;
+    make_due(&scene.store, &scene.server).await;
+    let program = scene.program(with_nobody);
+    let token = scene.token_path();
+    scene.authority.site.hold(&token);
+    let first = tokio::spawn({
+        let program = program.clone();
+        async move { program.works().await }
+    });
+    scene.authority.site.reached(&token, 2).await;
+    tokio::time::pause();
+    tokio::time::advance(Duration::from_secs(6)).await;
+    tokio::time::resume();
+    first.await.unwrap();
+    program.works().await;
+    // What it says in the end is kept all the same.
+    let old = kept(&scene.store, &scene.server).await.records[0].clone();
+    scene.authority.site.release(&token);
+    let is_new = async || {
+        let new = kept(&scene.store, &scene.server).await.records[0].clone();
+        new.tokens != old.tokens
+    };
+    while !is_new().await {
+        tokio::task::yield_now().await;
+    }
+    program.works().await;
+    assert_eq!(scene.seen(), "metadata token");
 }
 
 #[tokio::test]

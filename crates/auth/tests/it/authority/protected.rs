@@ -337,7 +337,15 @@ fn answer_call(asked: &Asked, subject: &str) -> Reply {
     match &call["id"] {
         Value::Null => Reply::new(202),
         id => {
-            let result = json!({ "subject": subject });
+            let result = match call["method"].as_str() {
+                Some("initialize") => json!({
+                    "protocolVersion": call["params"]["protocolVersion"],
+                    "capabilities": { "tools": {} },
+                    "serverInfo": { "name": "protected", "version": "1" },
+                }),
+                Some("tools/call") => json!({ "content": [{ "type": "text", "text": subject }] }),
+                _ => json!({ "subject": subject }),
+            };
             Reply::json(
                 200,
                 &json!({ "jsonrpc": "2.0", "id": id, "result": result }),

@@ -48,7 +48,7 @@ async fn a_token_opens_what_it_is_for_until_it_ends() {
     let good = token(&authority, &server.url(), "read").await;
     let reply = call(&server, &good).await;
     let body: Value = serde_json::from_str(&reply.body).unwrap();
-    let expected = json!({ "jsonrpc": "2.0", "id": 7, "result": { "subject": "somebody" } });
+    let expected = json!({ "jsonrpc": "2.0", "id": 7, "result": { "content": [{ "type": "text", "text": "somebody" }] } });
     assert_eq!(body, expected);
     let shown = format!("Bearer {good}");
     let headers = [("authorization", shown.as_str())];
