@@ -1,10 +1,13 @@
 //! Where a token goes and where it does not, and how a login ends.
 
+use std::sync::Arc;
+
 use http::HeaderMap;
-use switchboard_auth::{OAuthBuilder, Scopes};
+use switchboard_auth::{OAuthBuilder, Scopes, Store};
 
 use crate::authority::{Authority, Conduct, Fault, Protected, ScriptedPerson};
 use crate::flow::{LOGIN, Program, memory, seen, seen_after};
+use crate::slow_store::SlowStore;
 
 fn with_person(set: OAuthBuilder) -> OAuthBuilder {
     set.interaction(ScriptedPerson::new(Conduct::Agrees))
@@ -179,4 +182,53 @@ async fn two_logins_at_once_ask_once() {
     assert_eq!(authority.count("/token"), 1);
     first.works().await;
     second.works().await;
+}
+
+#[tokio::test]
+async fn what_was_read_before_a_logout_is_not_used_after_it() {
+    let authority = Authority::start().await;
+    let server = Protected::start(&authority).await;
+    let slow = Arc::new(SlowStore::new());
+    let store: Arc<dyn Store> = slow.clone();
+    let program = Program::start(&server, &store, with_person);
+    program.works().await;
+    slow.hold_next();
+    let asking = tokio::spawn({
+        let login = program.login.clone();
+        async move { login.status().await }
+    });
+    slow.began().await;
+    assert!(program.login.logout().await.unwrap());
+    slow.release();
+    assert!(asking.await.unwrap().unwrap().is_none());
+    let before = server.count();
+    program.works().await;
+    assert_eq!(server.asked()[before].header("authorization"), None);
+}
+
+#[tokio::test]
+async fn what_was_read_before_a_renewal_is_not_used_after_it() {
+    let authority = Authority::start().await;
+    let server = Protected::start(&authority).await;
+    let slow = Arc::new(SlowStore::new());
+    let store: Arc<dyn Store> = slow.clone();
+    let program = Program::start(&server, &store, with_person);
+    program.works().await;
+    slow.hold_next();
+    let asking = tokio::spawn({
+        let login = program.login.clone();
+        async move { login.status().await }
+    });
+    slow.began().await;
+    authority.expire_access();
+    program.works().await;
+    // Somebody else asks anew, and the slow one ends only then.
+    let again = Program::start(&server, &store, with_person);
+    again.works().await;
+    slow.release();
+    asking.await.unwrap().unwrap().unwrap();
+    let before = server.count();
+    program.works().await;
+    assert_eq!(server.count(), before + 1, "with the newest token");
+    assert_eq!(authority.count("/token"), 2);
 }

@@ -2,11 +2,16 @@
 //! server that are correct by default and misbehave where they are told.
 //!
 //! - `authority`: both of them, the person at the browser, and whether they can be trusted
+//! - `flow`: a program with a login, and what an authority saw of it
+//! - `login`, `scopes`, `renewing`, `proving`, `machines`, `ending`: a login from its beginning
+//!   to its end, in one process
+//! - `many_processes`: one login in many processes
 //! - `foreign`: what was found at authorization servers that others wrote
 //! - `store`: what is kept in files, by one process
 //! - `processes`: the same, by many at once, some of which are killed
 //! - `hostile`: servers and issuers that mean harm, and what is said about each
 //! - `secrecy`: nothing that is printed or logged has a secret in it
+//! - `folder`, `slow_store`: where the tests keep things
 
 #![expect(
     clippy::unwrap_used,
@@ -28,4 +33,5 @@ mod proving;
 mod renewing;
 mod secrecy;
 mod scopes;
+mod slow_store;
 mod store;

@@ -7,7 +7,7 @@ use serde_json::Value;
 use switchboard_auth::{Nobody, OAuthBuilder, Store};
 
 use crate::authority::{
-    Asked, Authority, Conduct, Proofs, Protected, ScriptedPerson, decode, thumbprint,
+    Asked, Authority, Conduct, Fault, Proofs, Protected, ScriptedPerson, decode, thumbprint,
 };
 use crate::flow::{LOGIN, Program, expire, kept, memory, seen, seen_after};
 use crate::folder::Folder;
@@ -172,14 +172,17 @@ async fn a_login_that_another_program_bound_to_a_new_key_is_renewed_with_that() 
     let authority = Authority::start().await;
     let server = Protected::start_with(&authority, |knobs| knobs.proofs = Proofs::Needed).await;
     let store = memory();
+    Program::start(&server, &store, with_person).works().await;
+    expire(&store, &server).await;
+    // One that holds a token which has ended, and the key to it.
     let first = Program::start(&server, &store, with_person);
-    first.works().await;
-    // Another program forgets everything and logs in anew; then its token ends.
+    authority.site.misbehave("/token", Fault::Closes);
+    first.fails().await;
+    // Another logs in with a key of its own, and its token ends too.
     store.remove(&server.url()).await.unwrap();
     Program::start(&server, &store, with_person).works().await;
     expire(&store, &server).await;
-    authority.expire_access();
-    let before = authority.count("/authorize");
     first.works().await;
-    assert_eq!(authority.count("/authorize"), before);
+    assert_eq!(authority.count("/authorize"), 2);
+    assert_eq!(authority.count("/token"), 4);
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use switchboard_auth::{Nobody, OAuthBuilder, Scopes, Store};
 
-use crate::authority::{Authority, Conduct, Fault, Protected, Refresh, ScriptedPerson};
+use crate::authority::{Authority, Conduct, Edit, Fault, Protected, Refresh, ScriptedPerson};
 use crate::flow::{LOGIN, Program, expire, kept, make_due, memory, seen, seen_after};
 
 /// How much an authority saw of a login.
@@ -417,16 +417,26 @@ async fn a_request_that_is_given_up_does_not_lose_the_token_that_was_got_for_it(
 #[tokio::test]
 async fn what_another_program_was_granted_since_is_kept_on_renewal() {
     let scene = Scene::new().await;
+    expire(&scene.store, &scene.server).await;
+    // One that holds a token which has ended.
     let first = scene.program(with_nobody);
-    first.works().await;
-    // Another logs in for more, and its token ends before the first looks again.
+    let token = scene.token_path();
+    scene.authority.site.misbehave(&token, Fault::Closes);
+    first.fails().await;
+    // Another logs in for more, and its token ends before the first looks again. Of the scopes
+    // of the next one nothing is said.
     let second = scene.program(|set| with_person(set).scopes(Scopes::parse("admin")));
     second.login.login().await.unwrap();
     expire(&scene.store, &scene.server).await;
-    scene.authority.expire_access();
+    scene.authority.change(|knobs| {
+        knobs.tokens = Edit::new(|tokens| {
+            tokens.as_object_mut().unwrap().remove("scope");
+        });
+    });
     first.works().await;
     let entry = kept(&scene.store, &scene.server).await;
     let tokens = entry.records[0].tokens.clone().unwrap();
     assert!(tokens.requested.has("admin"), "{}", tokens.requested);
     assert!(tokens.granted.unwrap().has("admin"));
+    assert_eq!(scene.authority.count("/authorize"), 2);
 }
