@@ -371,6 +371,35 @@ async fn what_fails_for_one_has_failed_for_all_who_waited() {
 }
 
 #[tokio::test]
+async fn the_same_holds_for_those_that_were_refused() {
+    let scene = Scene::new().await;
+    let program = scene.program(with_person);
+    program.works().await;
+    scene.authority.expire_access();
+    let (token, before) = (scene.token_path(), scene.server.count());
+    scene.authority.site.misbehave(&token, Fault::Closes);
+    scene.authority.site.hold(&token);
+    let all: Vec<_> = (0..20)
+        .map(|_| {
+            let program = program.clone();
+            tokio::spawn(async move { program.fails().await })
+        })
+        .collect();
+    scene.server.site.reached("/mcp", before + 20).await;
+    scene.authority.site.reached(&token, 2).await;
+    for _ in 0..1000 {
+        tokio::task::yield_now().await;
+    }
+    scene.authority.site.release(&token);
+    for one in all {
+        let error = one.await.unwrap();
+        let expected = "a new token could not be asked for";
+        assert!(error.contains(expected), "{error}");
+    }
+    assert_eq!(scene.seen(), "metadata token");
+}
+
+#[tokio::test]
 async fn a_person_who_denies_is_not_asked_again_for_those_who_waited() {
     let authority = Authority::start().await;
     let server = Protected::start(&authority).await;
