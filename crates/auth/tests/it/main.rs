@@ -31,7 +31,7 @@ mod many_processes;
 mod processes;
 mod proving;
 mod renewing;
-mod secrecy;
 mod scopes;
+mod secrecy;
 mod slow_store;
 mod store;

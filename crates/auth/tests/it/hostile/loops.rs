@@ -58,7 +58,7 @@ async fn errors(server: &Site, login: &OAuth, times: usize) -> Vec<String> {
 
 const STILL: &str = "http://server/mcp refused new credentials too (status 401, 3 attempts)";
 const GIVES_UP: &str = "there are no credentials for http://server/mcp: they could not be got: \
-                        the server refuses every token; new ones were got 3 times";
+                        3 logins in a row did not satisfy the server: try again later";
 
 #[tokio::test]
 async fn a_server_that_no_token_satisfies_makes_nobody_log_in_for_ever() {
