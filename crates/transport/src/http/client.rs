@@ -121,6 +121,13 @@ impl HttpClient {
                 return Ok(received);
             };
             attempts += 1;
+            if attempts >= self.shared.authorization_attempts {
+                return Err(SendError::StillRefused {
+                    url: shown(&head.uri),
+                    status: received.status,
+                    attempts,
+                });
+            }
             let Received {
                 uri,
                 status,
@@ -142,13 +149,6 @@ impl HttpClient {
                     status: refusal.status,
                     headers: refusal.headers,
                     body: refused_body,
-                });
-            }
-            if attempts >= self.shared.authorization_attempts {
-                return Err(SendError::StillRefused {
-                    url: shown(&head.uri),
-                    status: refusal.status,
-                    attempts,
                 });
             }
         }

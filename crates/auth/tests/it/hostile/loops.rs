@@ -56,7 +56,7 @@ async fn errors(server: &Site, login: &OAuth, times: usize) -> Vec<String> {
     errors
 }
 
-const STILL: &str = "http://server/mcp refused new credentials too (status 401, 3 attempts)";
+const STILL: &str = "http://server/mcp refused new credentials too (status 401, 4 attempts)";
 const GIVES_UP: &str = "there are no credentials for http://server/mcp: they could not be got: \
                         3 logins in a row did not satisfy the server: try again later";
 
@@ -108,8 +108,8 @@ async fn a_server_that_wants_other_scopes_each_time_makes_nobody_log_in_for_ever
     let errors = errors(&server, &login, 20).await;
     assert_eq!(
         errors.last().unwrap(),
-        "there are no credentials for http://server/mcp: they could not be got: the server \
-         refuses every token; new ones were got 10 times"
+        "there are no credentials for http://server/mcp: they could not be got: 10 logins \
+         in a row did not satisfy the server: try again later"
     );
     assert_eq!(person.pages().len(), 10);
 }
@@ -146,7 +146,7 @@ async fn a_server_that_wants_a_nonce_for_ever_is_given_up() {
     let person = ScriptedPerson::new(Conduct::Agrees);
     let login = login(&server, &person);
     assert_eq!(errors(&server, &login, 2).await, [STILL, STILL]);
-    assert_eq!(server.count("/mcp"), 6);
+    assert_eq!(server.count("/mcp"), 8);
     assert_eq!(person.pages().len(), 1);
 }
 

@@ -30,7 +30,8 @@ pub struct ClientSettings {
     pub follows_redirects: bool,
     /// Says who we are, where a request does not itself.
     pub credentials: Option<Arc<dyn Credentials>>,
-    /// How often one request may be sent that is answered 401 or 403.
+    /// How often one request may be sent that is answered 401 or 403. The last refusal is told to
+    /// the caller, not to the credentials.
     pub authorization_attempts: u32,
     /// How long it may take to find an address and connect to it; to be let through by a
     /// proxy as well.
@@ -55,7 +56,8 @@ impl Default for ClientSettings {
             reach: Reach::default(),
             follows_redirects: true,
             credentials: None,
-            authorization_attempts: 3,
+            // No token, one without a nonce, one for too little, and the one that is taken.
+            authorization_attempts: 4,
             connect_timeout: Duration::from_secs(10),
             tls_timeout: Duration::from_secs(10),
             // Shorter than servers wait, so that it is we who close it.

@@ -98,23 +98,25 @@ async fn a_refusal_is_told_to_the_credentials_and_the_request_sent_again() {
 }
 
 #[tokio::test]
-async fn three_refusals_are_enough() {
+async fn four_refusals_are_enough_and_the_last_is_not_told() {
     let mut server = Raw::answering(REFUSAL).await;
-    let client = client(|settings| settings.credentials = Some(Numbered::new(99)));
+    let credentials = Numbered::new(99);
+    let client = client(|settings| settings.credentials = Some(credentials.clone()));
     let error = refused(&client, &server.url("/mcp")).await;
     assert!(
-        matches!(error, SendError::StillRefused { attempts: 3, .. }),
+        matches!(error, SendError::StillRefused { attempts: 4, .. }),
         "{error:?}"
     );
     assert_eq!(
         error.to_string(),
         format!(
-            "{} refused new credentials too (status 401, 3 attempts)",
+            "{} refused new credentials too (status 401, 4 attempts)",
             server.url("/mcp")
         )
     );
     assert!(!error.may_have_run());
-    assert_eq!(server.unread(), 3);
+    assert_eq!(server.unread(), 4);
+    assert_eq!(credentials.refusals.load(Ordering::SeqCst), 3);
 }
 
 #[tokio::test]
