@@ -10,6 +10,7 @@ use std::borrow::Cow;
 
 use bytes::Bytes;
 
+use crate::json_string::unescape;
 use crate::jsonrpc::RequestId;
 use crate::payload::{Members, Payload, string_of};
 use crate::scan::names;
@@ -85,7 +86,7 @@ impl<'a> Envelope<'a> {
 
     fn place(&mut self, name: &[u8]) -> Option<&mut Option<&'a [u8]>> {
         let name = if memchr::memchr(b'\\', name).is_some() {
-            Cow::Owned(crate::scan::unescape(name)?.into_owned().into_bytes())
+            Cow::Owned(unescape(name)?.into_owned().into_bytes())
         } else {
             Cow::Borrowed(name)
         };

@@ -1,15 +1,67 @@
-//! Writing a JSON string, eight bytes at a glance.
+//! Reading and writing JSON strings, in wide steps.
 //!
-//! Large results are mostly text, and escaping it byte by byte is what they cost. The text
-//! is the same, to the byte, as what serde_json writes.
+//! Large arguments and results are mostly text, and its escapes are what they cost. A string
+//! means what serde_json says it means, and is written to the byte as serde_json writes it.
+
+use std::borrow::Cow;
+
+use crate::marks::{WINDOW, chunk, marks, needs_escape};
+
+/// Reads a string from behind its first quote: what it means, and how many bytes it takes up
+/// to and with its last quote.
+///
+/// ```
+/// use switchboard_protocol::json_string;
+///
+/// let (text, length) = json_string::read(br#"one\ntwo", and more"#).expect("it is valid");
+/// assert_eq!((&*text, length), ("one\ntwo", 9));
+/// ```
+///
+/// `None` when it does not end, is not UTF-8, or holds what a string may not, as half of a
+/// surrogate pair.
+#[inline]
+pub fn read(text: &[u8]) -> Option<(Cow<'_, str>, usize)> {
+    let plain = plain_prefix(text);
+    let (before, after) = text.split_at_checked(plain)?;
+    if after.first() == Some(&b'"') {
+        let meaning = std::str::from_utf8(before).ok()?;
+        return Some((Cow::Borrowed(meaning), plain + 1));
+    }
+    let (meaning, length) = unescape_from(text, plain);
+    (text.get(length) == Some(&b'"')).then_some((Cow::Owned(meaning?), length + 1))
+}
+
+/// What stands between the quotes of a string means this. `None` as with [`read`].
+pub(crate) fn unescape(raw: &[u8]) -> Option<Cow<'_, str>> {
+    let Some(first) = memchr::memchr(b'\\', raw) else {
+        return std::str::from_utf8(raw).ok().map(Cow::Borrowed);
+    };
+    let (meaning, length) = unescape_from(raw, first);
+    meaning.filter(|_| length == raw.len()).map(Cow::Owned)
+}
 
 /// Appends the text as a JSON string.
 pub(crate) fn write(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
-    let mut rest = text.as_bytes();
+    let text = text.as_bytes();
+    let mut at = 0;
+    while let Some(window) = chunk(text, at) {
+        let mut marked = marks(window, needs_escape);
+        let end = at + WINDOW;
+        let start = at;
+        while marked != 0 {
+            let next = start + marked.trailing_zeros() as usize;
+            copy_part(text, at, next, out);
+            write_escape(text.get(next).copied().unwrap_or_default(), out);
+            at = next + 1;
+            marked &= marked - 1;
+        }
+        copy_part(text, at, end, out);
+        at = end;
+    }
+    let mut rest = text.get(at..).unwrap_or_default();
     loop {
-        let plain = plain_prefix(rest);
-        let (before, after) = rest.split_at(plain);
+        let (before, after) = rest.split_at(plain_prefix(rest));
         out.extend_from_slice(before);
         let Some((&special, after)) = after.split_first() else {
             break;
@@ -21,26 +73,36 @@ pub(crate) fn write(text: &str, out: &mut Vec<u8>) {
 }
 
 /// How many bytes at the beginning need no escape.
+#[inline]
 fn plain_prefix(text: &[u8]) -> usize {
-    let (words, rest) = text.as_chunks::<8>();
     let mut at = 0;
-    for word in words {
+    while let Some(word) = chunk(text, at) {
         let special = special_bytes(u64::from_le_bytes(*word));
         if special != 0 {
             return at + (special.trailing_zeros() / 8) as usize;
         }
         at += 8;
+        if at == WINDOW {
+            at += plain_windows(text.get(at..).unwrap_or_default());
+        }
     }
-    at + rest
-        .iter()
-        .position(|&byte| byte < 0x20 || byte == b'"' || byte == b'\\')
-        .unwrap_or(rest.len())
+    let rest = text.get(at..).unwrap_or_default();
+    let special = rest.iter().position(|byte| needs_escape(*byte));
+    at + special.unwrap_or(rest.len())
+}
+
+/// How many bytes at the beginning need no escape, as far as they fill windows.
+fn plain_windows(text: &[u8]) -> usize {
+    let windows = text.as_chunks().0.iter();
+    let plain = windows.take_while(|window| marks(window, needs_escape) == 0);
+    plain.count() * WINDOW
 }
 
 /// The high bit of each byte that is a quote, a backslash or a control.
 ///
 /// Bits above the lowest one set may be wrong (borrows run upwards); only the lowest is used.
-fn special_bytes(word: u64) -> u64 {
+#[inline]
+const fn special_bytes(word: u64) -> u64 {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const HIGH: u64 = 0x8080_8080_8080_8080;
     let quote = (word ^ (ONES * b'"' as u64)).wrapping_sub(ONES);
@@ -49,24 +111,161 @@ fn special_bytes(word: u64) -> u64 {
     (quote | backslash | control) & !word & HIGH
 }
 
+/// The meaning of a string that has no escapes before a place, and where it ends: at a quote,
+/// at the end of the text, or where it cannot go on.
+fn unescape_from(text: &[u8], plain: usize) -> (Option<String>, usize) {
+    let mut out = Vec::with_capacity(text.len().min(4 * (plain + WINDOW)));
+    out.extend_from_slice(text.get(..plain).unwrap_or_default());
+    let mut at = plain;
+    'windows: while let Some(window) = chunk(text, at) {
+        let mut marked = marks(window, needs_escape);
+        let (start, end) = (at, at + WINDOW);
+        make_room(&mut out, text.len() - at);
+        while marked != 0 {
+            let next = start + marked.trailing_zeros() as usize;
+            copy_part(text, at, next, &mut out);
+            at = next;
+            let Some(length) = read_escape(text.get(at..).unwrap_or_default(), &mut out) else {
+                return (String::from_utf8(out).ok(), at);
+            };
+            at += length;
+            if at >= end {
+                continue 'windows;
+            }
+            marked &= u64::MAX << (at - start);
+        }
+        copy_part(text, at, end, &mut out);
+        at = end;
+    }
+    loop {
+        let rest = text.get(at..).unwrap_or_default();
+        let (before, after) = rest.split_at(plain_prefix(rest));
+        out.extend_from_slice(before);
+        at += before.len();
+        let Some(length) = read_escape(after, &mut out) else {
+            return (String::from_utf8(out).ok(), at);
+        };
+        at += length;
+    }
+}
+
+/// Makes room for a window. It grows fourfold, but never beyond what can still come: nothing
+/// means more bytes than it is written with.
+fn make_room(out: &mut Vec<u8>, left: usize) {
+    if out.capacity() - out.len() < WINDOW {
+        out.reserve((3 * out.len()).clamp(WINDOW, left.max(WINDOW)));
+    }
+}
+
+/// Appends a part of the text that is shorter than a window.
+#[inline]
+fn copy_part(text: &[u8], from: usize, to: usize, out: &mut Vec<u8>) {
+    // A copy of known length costs less than one that fits, even if most of it is cut off.
+    if let Some(window) = chunk::<WINDOW>(text, from) {
+        let length = out.len() + (to - from);
+        out.extend_from_slice(window);
+        out.truncate(length);
+    } else {
+        out.extend_from_slice(text.get(from..to).unwrap_or_default());
+    }
+}
+
+/// Appends what the escape at the beginning means; gives how many bytes it takes. `None` if
+/// there is none.
+#[inline]
+fn read_escape(text: &[u8], out: &mut Vec<u8>) -> Option<usize> {
+    let [b'\\', letter, ..] = text else {
+        return None;
+    };
+    match MEANING.get(usize::from(*letter)) {
+        Some(&meaning) if meaning != 0 => {
+            out.push(meaning);
+            Some(2)
+        }
+        _ => read_numbered(text, out),
+    }
+}
+
+/// The same for `\uXXXX`, or two of them that are one character.
+fn read_numbered(text: &[u8], out: &mut Vec<u8>) -> Option<usize> {
+    let first = unit(text)?;
+    let (character, length) = match first {
+        0xD800..0xDC00 => {
+            let second = unit(text.get(6..)?)?;
+            let low = second.checked_sub(0xDC00).filter(|low| *low < SURROGATES)?;
+            (0x1_0000 + (first - 0xD800) * SURROGATES + low, 12)
+        }
+        _ => (first, 6),
+    };
+    let character = char::from_u32(character)?;
+    out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+    Some(length)
+}
+
+/// The number that `\uXXXX` holds.
+fn unit(text: &[u8]) -> Option<u32> {
+    let [b'\\', b'u', digits @ ..] = text.get(..6)? else {
+        return None;
+    };
+    digits.iter().try_fold(0, |number, digit| {
+        Some(number << 4 | char::from(*digit).to_digit(16)?)
+    })
+}
+
+#[inline]
 fn write_escape(byte: u8, out: &mut Vec<u8>) {
-    let short = match byte {
-        b'"' => b'"',
-        b'\\' => b'\\',
-        b'\n' => b'n',
-        b'\r' => b'r',
-        b'\t' => b't',
-        0x08 => b'b',
-        0x0c => b'f',
+    match ESCAPES.get(usize::from(byte)) {
+        Some(&letter) if letter != 0 => out.extend_from_slice(&[b'\\', letter]),
         _ => {
             const DIGITS: &[u8; 16] = b"0123456789abcdef";
             let digit = |nibble: u8| DIGITS.get(usize::from(nibble)).copied().unwrap_or(b'0');
             let escape = [b'\\', b'u', b'0', b'0', digit(byte >> 4), digit(byte & 15)];
-            return out.extend_from_slice(&escape);
+            out.extend_from_slice(&escape);
         }
-    };
-    out.extend_from_slice(&[b'\\', short]);
+    }
 }
+
+/// How many there are of either half of a pair.
+const SURROGATES: u32 = 0x400;
+
+/// Letters that may follow a backslash, and the byte that they mean with it.
+const LETTERS: [(u8, u8); 8] = [
+    (b'"', b'"'),
+    (b'\\', b'\\'),
+    (b'/', b'/'),
+    (b'b', 0x08),
+    (b'f', 0x0c),
+    (b'n', b'\n'),
+    (b'r', b'\r'),
+    (b't', b'\t'),
+];
+
+/// By letter, the byte that it means. Zero for those that mean none.
+const MEANING: [u8; 256] = {
+    let mut table = [0; 256];
+    let mut index = 0;
+    while index < LETTERS.len() {
+        let (letter, byte) = LETTERS[index];
+        table[letter as usize] = byte;
+        index += 1;
+    }
+    table
+};
+
+/// By byte, the letter that it is written with. Zero for those that have none.
+const ESCAPES: [u8; 256] = {
+    let mut table = [0; 256];
+    let mut index = 0;
+    while index < LETTERS.len() {
+        let (letter, byte) = LETTERS[index];
+        // A slash may be escaped, but needs not.
+        if needs_escape(byte) {
+            table[byte as usize] = letter;
+        }
+        index += 1;
+    }
+    table
+};
 
 #[cfg(test)]
 mod tests {
@@ -74,26 +273,140 @@ mod tests {
 
     use super::*;
 
+    /// It is written as serde_json does, and read back.
     fn check(text: &str) {
         let mut written = Vec::new();
         write(text, &mut written);
         assert_eq!(written, serde_json::to_vec(text).unwrap(), "{text:?}");
+        let (read, length) = read(&written[1..]).unwrap();
+        assert_eq!((&*read, length), (text, written.len() - 1));
+    }
+
+    /// What stands behind a quote is read as serde_json reads it.
+    fn check_reading(rest: &[u8]) {
+        let quoted = [b"\"", rest].concat();
+        let mut expected = serde_json::Deserializer::from_slice(&quoted).into_iter::<String>();
+        let text = expected.next().and_then(Result::ok);
+        let expected = text.map(|text| (Cow::from(text), expected.byte_offset() - 1));
+        let found = read(rest);
+        assert_eq!(found, expected, "{}", rest.escape_ascii());
+        if let Some((text, length)) = found {
+            assert_eq!(unescape(&rest[..length - 1]), Some(text));
+        }
     }
 
     #[test]
     fn every_character_is_written_as_serde_json_writes_it() {
         for first in 0..0x300_u32 {
             let character = char::from_u32(first).unwrap();
-            for before in 0..9 {
-                check(&format!("{}{character}é", "x".repeat(before)));
+            for before in [0, 1, 7, 8, 62, 63, 64, 127] {
+                let text = format!("{}{character}é", "x".repeat(before));
+                check(&text);
+                check(&format!("{text}{}", "y".repeat(80)));
             }
         }
     }
 
+    #[test]
+    fn escapes_are_read_wherever_they_stand() {
+        let escapes = [
+            r"\n",
+            r"\/",
+            r#"\""#,
+            r"\\",
+            r"\\\\",
+            r"\u00e9",
+            r"\u20AC",
+            r"\ud83d\ude00",
+            r"\u0000",
+            "é",
+            "😀",
+        ];
+        for escape in escapes {
+            for before in 0..70 {
+                for after in [0, 1, 70] {
+                    let (before, after) = ("x".repeat(before), "y".repeat(after));
+                    check_reading(format!(r#"{before}{escape}{after}" and"#).as_bytes());
+                    check_reading(format!(r#"{before}{escape}{escape}{after}""#).as_bytes());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_string_is_not_read() {
+        let wrong: [&[u8]; 16] = [
+            b"",
+            b"\\\"",
+            b"\n\"",
+            b"\\x\"",
+            b"\\",
+            b"\\u12\"",
+            b"\\u12g4\"",
+            b"\\u+123\"",
+            b"\\ud800\"",
+            b"\\ud800\\u0041\"",
+            b"\\ud800x\"",
+            b"\\udc00\"",
+            b"\\ud800\\ud800\"",
+            b"\xff\"",
+            b"\\n\xff\"",
+            b"\\n\xc3\"",
+        ];
+        for wrong in wrong {
+            for before in [0, 8, 63, 64, 65] {
+                let text = [&b"x".repeat(before), wrong].concat();
+                check_reading(&text);
+                assert_eq!(read(&text), None);
+                let text = [&text, &b"y".repeat(70)[..], b"\""].concat();
+                check_reading(&text);
+            }
+        }
+    }
+
+    #[test]
+    fn a_string_takes_no_more_memory_than_four_times_its_text() {
+        let text = [r"\n".repeat(500), "\"".into(), " ".repeat(1 << 20)].concat();
+        let Some((Cow::Owned(text), 1001)) = read(text.as_bytes()) else {
+            panic!("it has escapes");
+        };
+        assert!(text.capacity() <= 4 * 1001, "{}", text.capacity());
+    }
+
+    /// What is likely to go wrong beside each other.
+    const PIECES: &[&[u8]] = &[
+        b"\\n",
+        b"\\",
+        b"\\\\",
+        b"\\\"",
+        b"\"",
+        b"\\u00e9",
+        b"\\ud83d",
+        b"\\ude00",
+        b"\n",
+        b"\xff",
+        b"\xc3\xa9",
+        b"\xc3",
+        b"\\u",
+        b"\\q",
+    ];
+
     proptest! {
         #[test]
-        fn any_text_is_written_as_serde_json_writes_it(text in ".{0,40}|[\\x00-\\x7f]{0,60}") {
+        fn any_text_is_written_as_serde_json_writes_it(
+            text in ".{0,40}|[\\x00-\\x7f]{0,60}|([a-z ]{0,30}[\"\\\\\n\t\u{1}é]){0,20}"
+        ) {
             check(&text);
+        }
+
+        #[test]
+        fn any_bytes_are_read_as_serde_json_reads_them(
+            pieces in proptest::collection::vec(prop_oneof![
+                "[a-zA-Z0-9 ]{0,30}".prop_map(String::into_bytes),
+                prop::sample::select(PIECES).prop_map(<[u8]>::to_vec),
+            ], 0..30),
+        ) {
+            check_reading(&pieces.concat());
         }
     }
 }

@@ -3,7 +3,8 @@
 //! No I/O, no async, no clock: bytes and times come in, bytes and events go out.
 //! Read in this order:
 //!
-//! 1. [`jsonrpc`]: the envelope of a message; [`Payload`]: what stays text inside it
+//! 1. [`jsonrpc`]: the envelope of a message; [`Payload`]: what stays text inside it;
+//!    [`json_string`]: strings in that text
 //! 2. [`method`]: the one table of methods; [`revision`]: what each revision has or lacks
 //! 3. [`types`]: every object, a file per feature; [`uri_template`]: for resources
 //! 4. [`machine`]: both sides of a connection; [`envelope`]: the context of a stateless request
@@ -12,9 +13,10 @@
 pub mod envelope;
 pub mod framing;
 pub mod http;
-mod json_string;
+pub mod json_string;
 pub mod jsonrpc;
 pub mod machine;
+mod marks;
 pub mod method;
 mod payload;
 pub mod revision;

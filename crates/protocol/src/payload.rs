@@ -14,8 +14,9 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
+use crate::json_string::unescape;
 use crate::jsonrpc::Limits;
-use crate::scan::{Fault, Scanner, SeenNames, names, unescape};
+use crate::scan::{Fault, Scanner, SeenNames, names};
 
 /// One JSON value of a frame: `params`, `result` or `error.data`.
 ///

@@ -12,7 +12,9 @@ mod tests;
 
 use std::ops::Range;
 
-pub(crate) use names::{SeenNames, names, unescape};
+use crate::marks::{WINDOW, chunk, marks, needs_escape};
+
+pub(crate) use names::{SeenNames, names};
 
 /// Why text is not JSON that we accept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -384,27 +386,54 @@ impl<'a> Scanner<'a> {
 
     /// The rest of a string that is long, or holds more than plain ASCII.
     fn long_string(&mut self, start: usize) -> Result<(), Fault> {
+        let found = self.find_quote();
+        let text = self.text.get(start..self.at).unwrap_or_default();
+        // In one go: for text that is not ASCII this is many times faster than in steps. What
+        // is no UTF-8 stands before whatever else is wrong.
+        std::str::from_utf8(text).map_err(|error| Fault::NotUtf8 {
+            at: start + error.valid_up_to(),
+        })?;
+        let escaped = found?;
+        self.last = Text {
+            start,
+            end: self.at,
+            escaped,
+        };
+        self.at += 1;
+        Ok(())
+    }
+
+    /// Steps to the quote that ends a string, and tells whether there were escapes.
+    fn find_quote(&mut self) -> Result<bool, Fault> {
         let mut escaped = false;
+        while let Some(window) = chunk(self.text, self.at) {
+            let mut marked = marks(window, needs_escape);
+            let start = self.at;
+            let mut next = start + WINDOW;
+            while marked != 0 {
+                self.at = start + marked.trailing_zeros() as usize;
+                if self.text.get(self.at) == Some(&b'"') {
+                    return Ok(escaped);
+                }
+                self.escape()?;
+                escaped = true;
+                if self.at >= next {
+                    next = self.at;
+                    break;
+                }
+                marked &= u64::MAX << (self.at - start);
+            }
+            self.at = next;
+        }
         loop {
-            self.skip_plain();
             match self.text.get(self.at) {
                 None => return Err(Fault::Truncated),
-                Some(b'"') => {
-                    self.last = Text {
-                        start,
-                        end: self.at,
-                        escaped,
-                    };
-                    self.at += 1;
-                    return Ok(());
-                }
-                Some(b'\\') => {
-                    escaped = true;
+                Some(b'"') => return Ok(escaped),
+                Some(b'\\' | 0..0x20) => {
                     self.escape()?;
+                    escaped = true;
                 }
-                Some(0..0x20) => return Err(self.unexpected()),
-                Some(0x20..0x80) => self.at += 1,
-                Some(0x80..) => self.multibyte()?,
+                Some(_) => self.at += 1,
             }
         }
     }
@@ -502,7 +531,11 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
+    /// Steps over an escape. A control stands where only an escape could.
     fn escape(&mut self) -> Result<(), Fault> {
+        if self.text.get(self.at) != Some(&b'\\') {
+            return Err(self.unexpected());
+        }
         self.at += 1;
         match self.text.get(self.at) {
             Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => {
@@ -523,63 +556,10 @@ impl<'a> Scanner<'a> {
             _ => Err(self.unexpected()),
         }
     }
-
-    /// Steps over one character of two to four bytes (RFC 3629, table 3-7 of Unicode).
-    fn multibyte(&mut self) -> Result<(), Fault> {
-        let fault = Fault::NotUtf8 { at: self.at };
-        let rest = self.text.get(self.at..).unwrap_or_default();
-        let length = match rest {
-            [0xC2..=0xDF, 0x80..=0xBF, ..] => 2,
-            [0xE0, 0xA0..=0xBF, 0x80..=0xBF, ..]
-            | [0xE1..=0xEC | 0xEE..=0xEF, 0x80..=0xBF, 0x80..=0xBF, ..]
-            | [0xED, 0x80..=0x9F, 0x80..=0xBF, ..] => 3,
-            [0xF0, 0x90..=0xBF, 0x80..=0xBF, 0x80..=0xBF, ..]
-            | [0xF1..=0xF3, 0x80..=0xBF, 0x80..=0xBF, 0x80..=0xBF, ..]
-            | [0xF4, 0x80..=0x8F, 0x80..=0xBF, 0x80..=0xBF, ..] => 4,
-            _ => return Err(fault),
-        };
-        self.at += length;
-        Ok(())
-    }
-
-    /// Steps over bytes that need no look inside a string.
-    fn skip_plain(&mut self) {
-        // Where one byte was special, another is often near.
-        for _ in 0..4 {
-            let Some(word) = chunk::<8>(self.text, self.at) else {
-                return;
-            };
-            let special = special_bytes(u64::from_le_bytes(*word));
-            if special != 0 {
-                self.at += (special.trailing_zeros() / 8) as usize;
-                return;
-            }
-            self.at += 8;
-        }
-        while let Some(wide) = chunk::<64>(self.text, self.at) {
-            if has_special(wide) {
-                break;
-            }
-            self.at += 64;
-        }
-        while let Some(word) = chunk::<8>(self.text, self.at) {
-            let special = special_bytes(u64::from_le_bytes(*word));
-            if special != 0 {
-                self.at += (special.trailing_zeros() / 8) as usize;
-                return;
-            }
-            self.at += 8;
-        }
-    }
 }
 
 /// Strings up to this many words of eight bytes are looked at word by word.
 const FEW_WORDS: usize = 12;
-
-#[inline]
-fn chunk<const N: usize>(text: &[u8], at: usize) -> Option<&[u8; N]> {
-    text.get(at..)?.first_chunk()
-}
 
 /// The high bit of each byte that is a quote, a backslash, a control or not ASCII.
 ///
@@ -594,14 +574,4 @@ fn special_bytes(word: u64) -> u64 {
     let backslash = (word ^ (ONES * b'\\' as u64)).wrapping_sub(ONES);
     let control = word.wrapping_sub(ONES * 0x20);
     (quote | backslash | control | word) & HIGH
-}
-
-#[inline]
-fn has_special(bytes: &[u8; 64]) -> bool {
-    // Written without branches so that the compiler makes vector code of it.
-    let mut found = false;
-    for &byte in bytes {
-        found |= (byte == b'"') | (byte == b'\\') | !(0x20..0x80).contains(&byte);
-    }
-    found
 }

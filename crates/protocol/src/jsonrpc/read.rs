@@ -12,9 +12,10 @@ use super::{
     ErrorCode, ErrorObject, ExtraMembers, FrameReader, Limits, Message, MethodName, Notification,
     Request, RequestId, Response,
 };
+use crate::json_string::unescape;
 use crate::method::Method;
 use crate::payload::{Payload, string_of};
-use crate::scan::{Fault, Scanner, SeenNames, names, unescape};
+use crate::scan::{Fault, Scanner, SeenNames, names};
 
 /// What one frame holds.
 #[derive(Clone, Debug, PartialEq, Eq)]

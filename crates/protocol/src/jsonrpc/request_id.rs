@@ -13,7 +13,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::value::RawValue;
 
-use crate::scan::unescape;
+use crate::json_string::unescape;
 
 /// The id of a request.
 ///

@@ -1,19 +1,8 @@
 //! Names of members: what they mean, and whether one comes twice.
 
-use std::borrow::Cow;
 use std::cmp::Ordering;
 
-/// What a member's name means: escapes resolved, `None` when it holds a lone surrogate.
-pub(crate) fn unescape(raw: &[u8]) -> Option<Cow<'_, str>> {
-    if memchr::memchr(b'\\', raw).is_none() {
-        return std::str::from_utf8(raw).ok().map(Cow::Borrowed);
-    }
-    let mut quoted = Vec::with_capacity(raw.len() + 2);
-    quoted.push(b'"');
-    quoted.extend_from_slice(raw);
-    quoted.push(b'"');
-    serde_json::from_slice(&quoted).ok().map(Cow::Owned)
-}
+use crate::json_string::unescape;
 
 /// Does a raw name mean `wanted`?
 pub(crate) fn names(raw: &[u8], wanted: &str) -> bool {
