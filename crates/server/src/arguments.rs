@@ -1,7 +1,8 @@
 //! Typed arguments from the text that a client sent.
 //!
-//! One pass of serde_json. Only when that pass finds something wrong is the text
-//! looked at again, to say where it is in words that a model can act on.
+//! One pass over text that is known to be JSON. Only when that pass meets something unusual
+//! is the text read again by serde_json; and when that finds something wrong, it is looked at
+//! once more, to say where it is in words that a model can act on.
 //!
 //! The schemas that we list are closed, so a member that the type does not know is
 //! refused and the nearest name suggested: a model that writes `colour` for an
@@ -13,6 +14,7 @@
 //! Specification: server/tools (error handling).
 
 pub(crate) mod place;
+mod quick;
 mod strict;
 #[cfg(test)]
 mod tests;
@@ -40,12 +42,16 @@ pub(crate) fn decode_arguments<T: DeserializeOwned>(
     if text.trim_ascii_start().first() != Some(&b'{') {
         return Err(ArgumentError::at_root("expected an object"));
     }
-    // Once for all strings in it: serde_json would look at each by itself.
-    let Ok(checked) = std::str::from_utf8(text) else {
-        return Err(ArgumentError::at_root("expected UTF-8"));
-    };
+    match quick::read(text) {
+        Some(value) => Ok(value),
+        None => decode_any(text, schema),
+    }
+}
+
+/// Decodes what is unusual or wrong.
+fn decode_any<T: DeserializeOwned>(text: &[u8], schema: &RawJson) -> Result<T, ArgumentError> {
     let ignored = Cell::new(false);
-    let mut reader = serde_json::Deserializer::from_str(checked);
+    let mut reader = serde_json::Deserializer::from_slice(text);
     let decoded = T::deserialize(strict::Noting::new(&mut reader, &ignored));
     match decoded.and_then(|value| reader.end().map(|()| value)) {
         Ok(value) if !ignored.get() => Ok(value),
