@@ -531,17 +531,31 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Steps over an escape. A control stands where only an escape could.
+    /// Steps over an escape. Whatever else stands here is out of place.
+    #[inline(always)]
     fn escape(&mut self) -> Result<(), Fault> {
+        match chunk(self.text, self.at) {
+            Some(
+                [
+                    b'\\',
+                    b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't',
+                ],
+            ) => {
+                self.at += 2;
+                Ok(())
+            }
+            _ => self.rare_escape(),
+        }
+    }
+
+    /// The same for `\uXXXX`, and for what is wrong.
+    #[cold]
+    fn rare_escape(&mut self) -> Result<(), Fault> {
         if self.text.get(self.at) != Some(&b'\\') {
             return Err(self.unexpected());
         }
         self.at += 1;
         match self.text.get(self.at) {
-            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => {
-                self.at += 1;
-                Ok(())
-            }
             Some(b'u') => {
                 self.at += 1;
                 // A lone surrogate is valid JSON; whoever decodes the string refuses it.

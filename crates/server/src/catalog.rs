@@ -2,6 +2,7 @@
 //!
 //! It can change while clients are connected; who is told of it is in `handle.rs`.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use switchboard_protocol::machine::server::Change;
@@ -29,6 +30,8 @@ pub(crate) struct Catalog {
 #[derive(Default)]
 pub(crate) struct Offers {
     catalog: RwLock<Catalog>,
+    /// How often it may have changed.
+    edition: AtomicU64,
     audience: Arc<Audience>,
 }
 
@@ -39,7 +42,15 @@ impl Offers {
     }
 
     pub(crate) fn write(&self) -> RwLockWriteGuard<'_, Catalog> {
-        self.catalog.write().unwrap_or_else(PoisonError::into_inner)
+        let catalog = self.catalog.write().unwrap_or_else(PoisonError::into_inner);
+        // Before the change: whoever still sees the last edition came first.
+        self.edition.fetch_add(1, Ordering::SeqCst);
+        catalog
+    }
+
+    /// How often the catalog may have changed. It does not while it is [read](Self::read).
+    pub(crate) fn edition(&self) -> u64 {
+        self.edition.load(Ordering::SeqCst)
     }
 
     pub(crate) const fn audience(&self) -> &Arc<Audience> {

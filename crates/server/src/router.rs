@@ -25,7 +25,9 @@ use switchboard_protocol::{Method, Payload, Revision};
 
 use crate::catalog::{Catalog, Offers};
 use crate::service::{About, Call, Reply, Service};
+use crate::shelf::Shelf;
 use crate::tasks::Tasks;
+use crate::tool::ToolEntry;
 
 /// A service of tools, resources and prompts.
 pub(crate) struct Router {
@@ -33,33 +35,47 @@ pub(crate) struct Router {
     instructions: Option<String>,
     page: usize,
     offers: Arc<Offers>,
+    /// The tools that there were when this was made, and in which edition: as long as nothing
+    /// has changed since, as in most servers nothing does, they are found without a lock.
+    first_tools: Shelf<ToolEntry>,
+    first_edition: u64,
     tasks: Option<Tasks>,
 }
 
 impl Router {
-    pub(crate) const fn new(
+    pub(crate) fn new(
         info: Implementation,
         instructions: Option<String>,
         page: usize,
         offers: Arc<Offers>,
         tasks: Option<Tasks>,
     ) -> Self {
+        let catalog = offers.read();
+        let (first_tools, first_edition) = (catalog.tools.clone(), offers.edition());
+        drop(catalog);
         Self {
             info,
             instructions,
             page,
             offers,
+            first_tools,
+            first_edition,
             tasks,
         }
     }
 
     /// Methods of extensions, which the table does not have.
-    fn extension(&self, call: &Call) -> Answer {
+    fn extension(&self, call: &Call<'_>) -> Answer {
         #[cfg(feature = "skills")]
         if let Some(answer) = self.skills(call) {
             return answer;
         }
         Answer::Error(ErrorObject::method_not_found(call.method.as_str()))
+    }
+
+    /// The tools that are offered now, if they are still those of the beginning.
+    fn first_tools(&self) -> Option<&Shelf<ToolEntry>> {
+        (self.offers.edition() == self.first_edition).then_some(&self.first_tools)
     }
 
     /// What is offered now.
@@ -79,7 +95,7 @@ impl Service for Router {
         about
     }
 
-    fn call(&self, call: Call) -> Reply {
+    fn call(&self, call: Call<'_>) -> Reply {
         match call.method.known() {
             Some(Method::ToolsCall) => self.call_tool(call),
             Some(Method::ToolsList) => Reply::Now(self.list_tools(&call)),

@@ -28,11 +28,7 @@ pub(crate) enum Started {
 
 /// Hands a call to the service, and polls once.
 pub(crate) fn start(service: &dyn Service, context: &Context) -> Started {
-    let call = Call {
-        method: context.method().clone(),
-        context: context.clone(),
-    };
-    let reply = catch_unwind(AssertUnwindSafe(|| service.call(call)));
+    let reply = catch_unwind(AssertUnwindSafe(|| service.call(Call::of(context))));
     let answer = match reply {
         Ok(Reply::Now(answer)) => answer,
         Ok(Reply::Later(future)) => {

@@ -30,7 +30,7 @@ pub trait Service: Send + Sync + 'static {
     ///
     /// Results go out as they are given here: one that is newer than the caller's
     /// [revision](Context::revision) must be stepped down before.
-    fn call(&self, call: Call) -> Reply;
+    fn call(&self, call: Call<'_>) -> Reply;
 
     /// A client has told something, such as that its roots have changed.
     fn told(&self, notification: Notification, caller: Option<&Arc<Caller>>) {
@@ -62,18 +62,25 @@ impl About {
 }
 
 /// One call.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub struct Call {
+pub struct Call<'a> {
     /// What is asked for.
-    pub method: MethodName,
-    /// What it runs in.
-    pub context: Context,
+    pub method: &'a MethodName,
+    /// What it runs in. An answer that comes later takes a clone with it.
+    pub context: &'a Context,
 }
 
-impl Call {
+impl<'a> Call<'a> {
+    /// The call that a context is of.
+    #[inline]
+    pub(crate) fn of(context: &'a Context) -> Self {
+        let method = context.method();
+        Self { method, context }
+    }
+
     /// With what.
-    pub fn params(&self) -> Option<&Payload> {
+    pub fn params(&self) -> Option<&'a Payload> {
         self.context.params()
     }
 }

@@ -28,6 +28,21 @@ impl<T> Default for Shelf<T> {
     }
 }
 
+/// Shares the things themselves.
+impl<T> Clone for Shelf<T> {
+    fn clone(&self) -> Self {
+        let items = self.items.iter().map(|item| Item {
+            name: item.name.clone(),
+            is_on: item.is_on,
+            value: Arc::clone(&item.value),
+        });
+        Self {
+            items: items.collect(),
+            places: self.places.clone(),
+        }
+    }
+}
+
 impl<T> Shelf<T> {
     /// Adds something at the end: false if the name is taken.
     pub(crate) fn add(&mut self, name: &str, value: T) -> bool {

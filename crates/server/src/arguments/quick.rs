@@ -19,7 +19,8 @@ use switchboard_protocol::json_string;
 /// Reads the whole text, which is one JSON value, if it is of the usual kind.
 pub(super) fn read<T: DeserializeOwned>(text: &[u8]) -> Option<T> {
     let mut reader = Reader {
-        text,
+        // Once for all strings in it.
+        text: std::str::from_utf8(text).ok()?,
         at: 0,
         depth: MOST_DEPTH,
     };
@@ -33,7 +34,7 @@ struct Unread;
 
 /// A place in the text.
 struct Reader<'de> {
-    text: &'de [u8],
+    text: &'de str,
     at: usize,
     /// How much deeper it may go.
     depth: u8,
@@ -44,7 +45,7 @@ impl<'de> Reader<'de> {
     #[inline]
     fn peek(&mut self) -> Option<u8> {
         loop {
-            let byte = self.text.get(self.at).copied();
+            let byte = self.text.as_bytes().get(self.at).copied();
             if !byte.is_some_and(|byte| byte.is_ascii_whitespace()) {
                 return byte;
             }
@@ -62,7 +63,7 @@ impl<'de> Reader<'de> {
         Ok(())
     }
 
-    fn expect_word(&mut self, word: &[u8]) -> Result<(), Unread> {
+    fn expect_word(&mut self, word: &str) -> Result<(), Unread> {
         self.peek();
         let rest = self.text.get(self.at..).unwrap_or_default();
         if !rest.starts_with(word) {
@@ -105,11 +106,10 @@ impl<'de> Reader<'de> {
             return Err(Unread);
         };
         let rest = self.text.get(self.at..).unwrap_or_default();
-        let is_part = |byte: &u8| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E');
-        let length = rest.iter().position(|byte| !is_part(byte));
+        let is_part = |letter| matches!(letter, '0'..='9' | '-' | '+' | '.' | 'e' | 'E');
+        let length = rest.find(|letter| !is_part(letter));
         let (number, _) = rest.split_at(length.unwrap_or(rest.len()));
         self.at += number.len();
-        let number = std::str::from_utf8(number).map_err(|_| Unread)?;
         if let Ok(number) = number.parse() {
             visitor.visit_u64(number)
         } else if let Ok(number @ ..0) = number.parse() {
@@ -171,12 +171,12 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
 
     fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unread> {
         let is_true = self.peek() == Some(b't');
-        self.expect_word(if is_true { b"true" } else { b"false" })?;
+        self.expect_word(if is_true { "true" } else { "false" })?;
         visitor.visit_bool(is_true)
     }
 
     fn deserialize_unit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unread> {
-        self.expect_word(b"null")?;
+        self.expect_word("null")?;
         visitor.visit_unit()
     }
 
@@ -191,7 +191,7 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
     #[inline]
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unread> {
         if self.peek() == Some(b'n') {
-            self.expect_word(b"null")?;
+            self.expect_word("null")?;
             return visitor.visit_none();
         }
         visitor.visit_some(self)

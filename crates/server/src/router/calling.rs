@@ -21,7 +21,7 @@ use crate::tool::{Given, Outcome, TaskMode, ToolEntry, ToolHandler};
 use crate::validate::Validator;
 
 impl Router {
-    pub(super) fn call_tool(&self, call: Call) -> Reply {
+    pub(super) fn call_tool(&self, call: Call<'_>) -> Reply {
         let context = call.context;
         let Some(params) = context.params() else {
             return refuse("tools/call needs params with a name");
@@ -32,40 +32,45 @@ impl Router {
         let Some(given) = Given::of(params) else {
             return refuse("arguments must be an object");
         };
-        let catalog = self.catalog();
-        let Some(entry) = catalog.tools.find(&name) else {
-            let handlers = catalog.tool_handlers.clone();
-            drop(catalog);
-            let name = String::from_utf8_lossy(&name);
-            return self.call_handler(&handlers, &name, given, &context);
+        let changed;
+        let entry = if let Some(tools) = self.first_tools() {
+            tools.find(&name)
+        } else {
+            changed = self.catalog().tools.find(&name).cloned();
+            changed.as_ref()
         };
-        let entry = Arc::clone(entry);
-        drop(catalog);
+        let Some(entry) = entry else {
+            let handlers = self.catalog().tool_handlers.clone();
+            let name = String::from_utf8_lossy(&name);
+            return self.call_handler(&handlers, &name, given, context);
+        };
         if let Some(parameters) = &entry.parameters
-            && let Err(error) = check_headers(parameters, &context, given)
+            && let Err(error) = check_headers(parameters, context, given)
         {
             return Reply::Now(Answer::Error(error));
         }
         if let Some(validator) = &entry.input
             && let Err(outcome) = check_text(validator, given.text().unwrap_or(b"{}"))
         {
-            return Reply::Now(answer(outcome, None, &context));
+            return Reply::Now(answer(outcome, None, context));
         }
-        let plan = match self.plan(entry.task, params, &context) {
+        let plan = match self.plan(entry.task, params, context) {
             Ok(plan) => plan,
             Err(error) => return Reply::Now(Answer::Error(error)),
         };
         if plan == Plan::Stay {
-            let mut outcome = (entry.run)(given, &context);
+            let mut outcome = (entry.run)(given, context);
             // Most tools are done at once, and need no future around theirs.
             let mut task = TaskContext::from_waker(Waker::noop());
             if let Poll::Ready(outcome) = outcome.as_mut().poll(&mut task) {
-                return Reply::Now(answer(outcome, promise_of(&entry), &context));
+                return Reply::Now(answer(outcome, promise_of(entry), context));
             }
+            let (entry, context) = (Arc::clone(entry), context.clone());
             return Reply::later(
                 async move { answer(outcome.await, promise_of(&entry), &context) },
             );
         }
+        let (entry, context) = (Arc::clone(entry), context.clone());
         Reply::later(async move {
             if let Err(error) = plan.begin(&context).await {
                 return Answer::Error(error);

@@ -20,7 +20,7 @@ use super::{Router, answer_with};
 use crate::service::Call;
 
 impl Router {
-    pub(super) fn list_tools(&self, call: &Call) -> Answer {
+    pub(super) fn list_tools(&self, call: &Call<'_>) -> Answer {
         let catalog = self.catalog();
         let mut tools: Vec<Tool> = Vec::new();
         tools.extend(catalog.tools.iter().map(|(_, t)| t.definition.clone()));
@@ -43,7 +43,7 @@ impl Router {
         }
     }
 
-    pub(super) fn list_resources(&self, call: &Call) -> Answer {
+    pub(super) fn list_resources(&self, call: &Call<'_>) -> Answer {
         let catalog = self.catalog();
         let mut all: Vec<Resource> = Vec::new();
         all.extend(catalog.resources.iter().map(|(_, r)| r.definition.clone()));
@@ -59,7 +59,7 @@ impl Router {
         }
     }
 
-    pub(super) fn list_templates(&self, call: &Call) -> Answer {
+    pub(super) fn list_templates(&self, call: &Call<'_>) -> Answer {
         let catalog = self.catalog();
         let all = catalog.templates.iter().map(|(_, t)| t.definition.clone());
         match self.page(call, all.collect(), |template| &template.uri_template) {
@@ -72,7 +72,7 @@ impl Router {
         }
     }
 
-    pub(super) fn list_prompts(&self, call: &Call) -> Answer {
+    pub(super) fn list_prompts(&self, call: &Call<'_>) -> Answer {
         let catalog = self.catalog();
         let all = catalog.prompts.iter().map(|(_, p)| p.definition.clone());
         match self.page(call, all.collect(), |prompt| &prompt.name) {
@@ -88,7 +88,7 @@ impl Router {
     /// The page that a call wants, and the cursor of the next one.
     fn page<T>(
         &self,
-        call: &Call,
+        call: &Call<'_>,
         mut all: Vec<T>,
         name: impl Fn(&T) -> &str,
     ) -> Result<(Vec<T>, Option<String>), ErrorObject> {

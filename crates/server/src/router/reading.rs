@@ -21,7 +21,7 @@ use crate::resource::{ReadFuture, not_found};
 use crate::service::{Call, Reply};
 
 impl Router {
-    pub(super) fn read_resource(&self, call: Call) -> Reply {
+    pub(super) fn read_resource(&self, call: Call<'_>) -> Reply {
         let uri = match uri_of(&call) {
             Ok(uri) => uri,
             Err(error) => return Reply::Now(Answer::Error(error)),
@@ -32,10 +32,10 @@ impl Router {
         {
             return Reply::Now(answer_with(result, call.context.revision()));
         }
-        let Some((read, mime_type)) = self.reader(&uri, &call.context) else {
+        let Some((read, mime_type)) = self.reader(&uri, call.context) else {
             return Reply::Now(Answer::Error(not_found(&uri)));
         };
-        let context = call.context;
+        let context = call.context.clone();
         Reply::later(async move {
             match read.await.into_result(&uri, mime_type.as_deref()) {
                 Ok(result) => answer_with(result, context.revision()),
@@ -63,7 +63,7 @@ impl Router {
     }
 
     /// Anything that can be read can be subscribed to.
-    pub(super) fn subscribe(&self, call: &Call) -> Answer {
+    pub(super) fn subscribe(&self, call: &Call<'_>) -> Answer {
         let uri = match uri_of(call) {
             Ok(uri) => uri,
             Err(error) => return Answer::Error(error),
@@ -86,7 +86,7 @@ impl Router {
         }
     }
 
-    pub(super) fn fill_prompt(&self, call: Call) -> Reply {
+    pub(super) fn fill_prompt(&self, call: Call<'_>) -> Reply {
         #[derive(serde::Deserialize)]
         struct Params {
             name: String,
@@ -111,7 +111,7 @@ impl Router {
             ))));
         }
         let filled = (entry.fill)(&arguments, call.context.clone());
-        let context = call.context;
+        let context = call.context.clone();
         Reply::later(async move {
             match filled.await {
                 Ok(mut result) => {
@@ -125,7 +125,7 @@ impl Router {
         })
     }
 
-    pub(super) fn complete(&self, call: Call) -> Reply {
+    pub(super) fn complete(&self, call: Call<'_>) -> Reply {
         let params: CompleteRequestParams = match decode(&call) {
             Ok(params) => params,
             Err(error) => return Reply::Now(Answer::Error(error)),
@@ -167,7 +167,7 @@ impl Router {
     }
 }
 
-fn uri_of(call: &Call) -> Result<String, ErrorObject> {
+fn uri_of(call: &Call<'_>) -> Result<String, ErrorObject> {
     call.params()
         .and_then(|params| params.string_member("uri"))
         .map(|uri| uri.into_owned())
@@ -176,7 +176,7 @@ fn uri_of(call: &Call) -> Result<String, ErrorObject> {
         })
 }
 
-pub(super) fn decode<T: DeserializeOwned>(call: &Call) -> Result<T, ErrorObject> {
+pub(super) fn decode<T: DeserializeOwned>(call: &Call<'_>) -> Result<T, ErrorObject> {
     let params = call
         .params()
         .ok_or_else(|| ErrorObject::invalid_params(format!("{} needs params", call.method)))?;

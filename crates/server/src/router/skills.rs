@@ -17,7 +17,7 @@ use crate::skills::ReadResourceDirectoryRequestParams;
 
 impl Router {
     /// The answer to a call of the extension; none if it is not one.
-    pub(super) fn skills(&self, call: &Call) -> Option<Answer> {
+    pub(super) fn skills(&self, call: &Call<'_>) -> Option<Answer> {
         let skills = self.catalog().skills.clone()?;
         let answer = match call.method.as_str() {
             "skills/list" => {

@@ -23,14 +23,14 @@ use crate::service::{Call, Reply};
 use crate::tasks::{Background, StoreError, TaskOwner, TaskRecord};
 
 impl Router {
-    pub(super) fn get_task(&self, call: Call) -> Reply {
+    pub(super) fn get_task(&self, call: Call<'_>) -> Reply {
         self.with_task(call, |asked: Asked<TaskRequestParams>| async move {
             let task = asked.task();
             answer_with(task, asked.context.revision())
         })
     }
 
-    pub(super) fn update_task(&self, call: Call) -> Reply {
+    pub(super) fn update_task(&self, call: Call<'_>) -> Reply {
         self.with_task(call, |asked: Asked<UpdateTaskRequestParams>| async move {
             let background = &asked.background;
             // Without it the task is at its end or works elsewhere: nobody here asked.
@@ -46,7 +46,7 @@ impl Router {
         })
     }
 
-    pub(super) fn cancel_task(&self, call: Call) -> Reply {
+    pub(super) fn cancel_task(&self, call: Call<'_>) -> Reply {
         self.with_task(call, |mut asked: Asked<TaskRequestParams>| async move {
             let is_experimental = asked.context.revision().era() == Era::Handshake;
             if !asked.record.state.is_terminal() {
@@ -70,7 +70,7 @@ impl Router {
         })
     }
 
-    pub(super) fn list_tasks(&self, call: Call) -> Reply {
+    pub(super) fn list_tasks(&self, call: Call<'_>) -> Reply {
         let Some(background) = self.background() else {
             return unknown_method(&call);
         };
@@ -78,7 +78,7 @@ impl Router {
             Ok(params) => params,
             Err(error) => return Reply::Now(Answer::Error(error)),
         };
-        let (context, limit) = (call.context, self.page);
+        let (context, limit) = (call.context.clone(), self.page);
         Reply::later(async move {
             let owner = context.task_owner();
             if owner == TaskOwner::Anyone {
@@ -102,7 +102,7 @@ impl Router {
         })
     }
 
-    pub(super) fn task_result(&self, call: Call) -> Reply {
+    pub(super) fn task_result(&self, call: Call<'_>) -> Reply {
         self.with_task(call, |asked: Asked<TaskRequestParams>| async move {
             match asked.outcome().await {
                 Ok(result) => Answer::Result(result),
@@ -118,7 +118,11 @@ impl Router {
     }
 
     /// Finds the task that a call is for, if the caller may ask for it.
-    fn with_task<P, F>(&self, call: Call, act: impl FnOnce(Asked<P>) -> F + Send + 'static) -> Reply
+    fn with_task<P, F>(
+        &self,
+        call: Call<'_>,
+        act: impl FnOnce(Asked<P>) -> F + Send + 'static,
+    ) -> Reply
     where
         P: OfTask,
         F: Future<Output = Answer> + Send + 'static,
@@ -130,7 +134,7 @@ impl Router {
             Ok(params) => params,
             Err(error) => return Reply::Now(Answer::Error(error)),
         };
-        let context = call.context;
+        let context = call.context.clone();
         Reply::later(async move {
             let owner = context.task_owner();
             let record = match background.store().find(&owner, params.task_id()).await {
@@ -188,7 +192,7 @@ fn decode<T: DeserializeOwned>(params: Option<&Payload>) -> Result<T, ErrorObjec
     serde_json::from_slice(text).map_err(|error| ErrorObject::invalid_params(error.to_string()))
 }
 
-fn unknown_method(call: &Call) -> Reply {
+fn unknown_method(call: &Call<'_>) -> Reply {
     Reply::Now(Answer::Error(ErrorObject::method_not_found(
         call.method.as_str(),
     )))

@@ -461,7 +461,7 @@ impl Service for Raw {
         About::new(Implementation::new("raw", "1.0.0"), capabilities)
     }
 
-    fn call(&self, call: Call) -> Reply {
+    fn call(&self, call: Call<'_>) -> Reply {
         let text = json!({"method": call.method.as_str()});
         match call.method.as_str() {
             "tools/list" => Reply::Now(Answer::Result(Payload::encode(&text).unwrap())),

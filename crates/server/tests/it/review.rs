@@ -239,7 +239,7 @@ impl Service for Listing {
         About::new(Implementation::new("listing", "1.0.0"), capabilities)
     }
 
-    fn call(&self, call: Call) -> Reply {
+    fn call(&self, call: Call<'_>) -> Reply {
         let error = ErrorObject::method_not_found(call.method.as_str());
         Reply::Now(Answer::Error(error))
     }
@@ -363,7 +363,7 @@ impl Service for Fragile {
         Listing.about()
     }
 
-    fn call(&self, call: Call) -> Reply {
+    fn call(&self, call: Call<'_>) -> Reply {
         Listing.call(call)
     }
 
