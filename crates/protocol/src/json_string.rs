@@ -74,23 +74,30 @@ pub(crate) fn write(text: &str, out: &mut Vec<u8>) {
 /// How many bytes at the beginning need no escape.
 #[inline]
 fn plain_prefix(text: &[u8]) -> usize {
-    let mut at = 0;
-    while let Some(word) = chunk(text, at) {
-        let special = special_bytes(u64::from_le_bytes(*word));
-        if special != 0 {
-            return at + (special.trailing_zeros() / 8) as usize;
-        }
-        at += 8;
-        if at == WINDOW {
-            at += plain_windows(text.get(at..).unwrap_or_default());
-        }
+    let mut plain = plain_words(text, WINDOW / 8);
+    if plain == WINDOW {
+        plain += plain_windows(text.get(plain..).unwrap_or_default());
+        plain += plain_words(text.get(plain..).unwrap_or_default(), usize::MAX);
     }
-    let rest = text.get(at..).unwrap_or_default();
-    let special = rest.iter().position(|byte| needs_escape(*byte));
-    at + special.unwrap_or(rest.len())
+    let rest = text.get(plain..).unwrap_or_default().iter();
+    plain + rest.take_while(|byte| !needs_escape(**byte)).count()
 }
 
-/// How many bytes at the beginning need no escape, as far as they fill windows.
+/// The same, as far as it can be seen from so many words of eight bytes.
+#[inline]
+fn plain_words(text: &[u8], most: usize) -> usize {
+    let mut plain = 0;
+    for word in text.as_chunks().0.iter().take(most) {
+        let special = special_bytes(u64::from_le_bytes(*word));
+        if special != 0 {
+            return plain + (special.trailing_zeros() / 8) as usize;
+        }
+        plain += 8;
+    }
+    plain
+}
+
+/// The same, as far as it fills windows.
 fn plain_windows(text: &[u8]) -> usize {
     let windows = text.as_chunks().0.iter();
     let plain = windows.take_while(|window| marks(window, needs_escape) == 0);

@@ -26,9 +26,9 @@ pub(crate) fn marks(window: &[u8; WINDOW], is_marked: impl Fn(u8) -> bool) -> u6
     if words.clone().fold(0, |all, word| all | word) == 0 {
         return 0;
     }
-    // The factor moves the bit of each byte to its place in the highest byte.
-    words.rev().fold(0, |bits, word| {
-        bits << 8 | word.wrapping_mul(0x0102_0408_1020_4080) >> 56
+    words.enumerate().fold(0, |bits, (index, word)| {
+        // The factor moves the bit of each byte to its place in the highest byte.
+        bits | word.wrapping_mul(0x0102_0408_1020_4080) >> 56 << (8 * index)
     })
 }
 

@@ -8,10 +8,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use switchboard_protocol::jsonrpc::{ErrorObject, Frame, Malformed};
+use switchboard_protocol::jsonrpc::{ErrorObject, Frame, Malformed, Request};
 use switchboard_protocol::machine::Lane;
 use switchboard_protocol::machine::server::{
-    Answer, Arrival, Arriving, AskError, AskKey, Input, Output, Reply, Serve, ServeKey,
+    Admitted, Answer, Arrival, Arriving, AskError, AskKey, Input, Output, Reply, Serve, ServeKey,
     ServerConfig, ServerMachine, ServerState,
 };
 use switchboard_protocol::types::CallToolResult;
@@ -119,6 +119,22 @@ impl Core {
             self.take_own(place, out);
         }
         arrival
+    }
+
+    /// Takes in a request that came by itself. If it may be handled, it
+    /// [arrives](ServerMachine::arrive) next; what else is left for the driver is appended.
+    pub(crate) fn admit(
+        &mut self,
+        lane: Lane,
+        request: &Request,
+        out: &mut Vec<Output>,
+    ) -> Option<Admitted> {
+        let place = out.len();
+        let admitted = self.machine.admit_request(lane, request, out);
+        if out.len() > place {
+            self.take_own(place, out);
+        }
+        admitted
     }
 
     /// The handler of a call that just came has answered; gives what is to be sent. If that

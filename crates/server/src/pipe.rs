@@ -15,7 +15,7 @@ use std::task::{Context as TaskContext, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use switchboard_protocol::framing::Line;
-use switchboard_protocol::jsonrpc::FrameReader;
+use switchboard_protocol::jsonrpc::{Frame, FrameReader, Message};
 use switchboard_protocol::machine::Lane;
 use switchboard_protocol::machine::server::{
     Arrival, AskError, Caller, Input, Output, Reply, Serve, ServeKey, ServerMachine,
@@ -211,9 +211,19 @@ where
     }
 
     fn receive(&mut self, now: Instant, line: Line) {
-        let frame = self.reader.read_line(line);
-        if let Some(arrival) = self.core.receive(now, Lane::SHARED, frame, &mut self.out) {
-            self.begin(now, arrival);
+        let lane = Lane::SHARED;
+        match self.reader.read_line(line) {
+            // Nearly every line. A request is large, and moved as little as possible.
+            Ok(Frame::Single(Message::Request(request))) => {
+                if let Some(admitted) = self.core.admit(lane, &request, &mut self.out) {
+                    let arrival = self.core.machine.arrive(lane, request, admitted);
+                    self.begin(now, arrival);
+                }
+            }
+            frame => {
+                let input = Input::Received { lane, frame };
+                self.core.handle(now, input, &mut self.out);
+            }
         }
         if !self.out.is_empty() {
             self.settle(now);

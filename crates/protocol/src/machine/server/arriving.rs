@@ -106,7 +106,7 @@ pub(super) enum Admission {
 
 /// What is known of a request that may be handled.
 #[derive(Debug)]
-pub(super) struct Admitted {
+pub struct Admitted {
     pub(super) caller: Arc<Caller>,
     pub(super) log_level: Option<LoggingLevel>,
     pub(super) wants_progress: bool,
@@ -127,13 +127,44 @@ impl ServerMachine {
         }
         match frame {
             Ok(Frame::Single(Message::Request(request))) => {
-                self.take_request(lane, None, request, out)
+                let admitted = self.take_request(lane, None, &request, out)?;
+                Some(self.arrive(lane, request, admitted))
             }
             frame => {
                 self.handle_frame(now, lane, frame, out);
                 None
             }
         }
+    }
+
+    /// Takes in a request that came by itself as [`receive`](Self::receive) does, in two steps:
+    /// if it may be handled, [`arrive`](Self::arrive) comes next.
+    pub fn admit_request(
+        &mut self,
+        lane: Lane,
+        request: &Request,
+        out: &mut Vec<Output>,
+    ) -> Option<Admitted> {
+        if self.over {
+            return None;
+        }
+        self.take_request(lane, None, request, out)
+    }
+
+    /// A request that was admitted, with a key of its own.
+    #[inline]
+    pub fn arrive(&mut self, lane: Lane, request: Request, admitted: Admitted) -> Arrival {
+        let id = request.id;
+        let call = Arriving { id, lane };
+        let serve = Serve {
+            key: self.serving.reserve(),
+            method: request.method,
+            params: request.params,
+            caller: admitted.caller,
+            log_level: admitted.log_level,
+            wants_progress: admitted.wants_progress,
+        };
+        Arrival { serve, call }
     }
 
     /// The handler of a call that just came has an answer: what the client gets, unless the
@@ -205,22 +236,6 @@ impl ServerMachine {
             work: Work::Handler,
         };
         self.serving.insert(serve.key, call.id, in_flight);
-    }
-
-    /// A request that may be handled, with a key of its own.
-    #[inline]
-    pub(super) fn arrive(&mut self, lane: Lane, request: Request, admitted: Admitted) -> Arrival {
-        let id = request.id;
-        let call = Arriving { id, lane };
-        let serve = Serve {
-            key: self.serving.reserve(),
-            method: request.method,
-            params: request.params,
-            caller: admitted.caller,
-            log_level: admitted.log_level,
-            wants_progress: admitted.wants_progress,
-        };
-        Arrival { serve, call }
     }
 }
 

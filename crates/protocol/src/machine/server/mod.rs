@@ -39,7 +39,7 @@ use crate::revision::{Era, Revision};
 use crate::types::{LoggingLevel, SubscriptionFilter};
 
 pub use crate::machine::serving::ServeKey;
-pub use arriving::{Arrival, Arriving, Reply, TextResult};
+pub use arriving::{Admitted, Arrival, Arriving, Reply, TextResult};
 pub use asking::{AskError, AskKey};
 pub use input::{Answer, Caller, Change, Input, Output, Serve, ServerConfig};
 pub use legacy::ServerState;
@@ -277,33 +277,33 @@ impl ServerMachine {
         request: Request,
         out: &mut Vec<Output>,
     ) {
-        if let Some(Arrival { serve, call }) = self.take_request(lane, batch, request, out) {
+        if let Some(admitted) = self.take_request(lane, batch, &request, out) {
+            let Arrival { serve, call } = self.arrive(lane, request, admitted);
             self.enter_in(now, call, batch, &serve);
             out.push(Output::Serve(serve));
         }
     }
 
-    /// Gives out a request that may be handled; any other is answered.
-    #[inline]
+    /// Tells what is known of a request that may be handled; any other is answered.
     fn take_request(
         &mut self,
         lane: Lane,
         batch: Option<u64>,
-        request: Request,
+        request: &Request,
         out: &mut Vec<Output>,
-    ) -> Option<Arrival> {
+    ) -> Option<Admitted> {
         if self.serving.len() > 0 && self.serving.contains_id(&request.id) {
             self.refuse_repeated(lane, batch, &request.id, out);
             return None;
         }
-        match self.admission(batch, &request, out) {
-            Admission::Serve(admitted) => Some(self.arrive(lane, request, admitted)),
+        match self.admission(batch, request, out) {
+            Admission::Serve(admitted) => Some(admitted),
             Admission::Answer(outcome) => {
-                self.reply(lane, batch, request.id, outcome, out);
+                self.reply(lane, batch, request.id.clone(), outcome, out);
                 None
             }
             Admission::Listen(caller) => {
-                self.listen(lane, request, caller, out);
+                self.listen(lane, request.clone(), caller, out);
                 None
             }
         }
