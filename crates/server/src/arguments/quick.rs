@@ -45,11 +45,10 @@ impl<'de> Reader<'de> {
     #[inline]
     fn peek(&mut self) -> Option<u8> {
         loop {
-            let byte = self.text.as_bytes().get(self.at).copied();
-            if !byte.is_some_and(|byte| byte.is_ascii_whitespace()) {
-                return byte;
+            match self.text.as_bytes().get(self.at) {
+                Some(b' ' | b'\n' | b'\r' | b'\t') => self.at += 1,
+                byte => return byte.copied(),
             }
-            self.at += 1;
         }
     }
 
