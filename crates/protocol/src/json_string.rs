@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use crate::marks::{WINDOW, chunk, marks, needs_escape};
+use crate::marks::{Pair, WINDOW, chunk, marks, needs_escape, window};
 
 /// Reads a string from behind its first quote: what it means, and how many bytes it takes up
 /// to and with its last quote.
@@ -44,19 +44,18 @@ pub(crate) fn write(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
     let text = text.as_bytes();
     let mut at = 0;
-    while let Some(window) = chunk(text, at) {
-        let mut marked = marks(window, needs_escape);
-        let end = at + WINDOW;
-        let start = at;
+    while let Some(pair) = chunk(text, at) {
+        let mut marked = marks(window(pair), needs_escape);
+        let mut copied = 0;
         while marked != 0 {
-            let next = start + marked.trailing_zeros() as usize;
-            copy_part(text, at, next, out);
-            write_escape(text.get(next).copied().unwrap_or_default(), out);
-            at = next + 1;
+            let next = marked.trailing_zeros() as usize;
+            copy_part(pair, copied, next, out);
+            write_escape(pair.get(next).copied().unwrap_or_default(), out);
+            copied = next + 1;
             marked &= marked - 1;
         }
-        copy_part(text, at, end, out);
-        at = end;
+        copy_part(pair, copied, WINDOW, out);
+        at += WINDOW;
     }
     let mut rest = text.get(at..).unwrap_or_default();
     loop {
@@ -123,25 +122,26 @@ fn unescape_from(text: &[u8], plain: usize) -> (Option<String>, usize) {
     let mut out = Vec::with_capacity(text.len().min(plain + FIRST_ROOM));
     out.extend_from_slice(text.get(..plain).unwrap_or_default());
     let mut at = plain;
-    'windows: while let Some(window) = chunk(text, at) {
-        let mut marked = marks(window, needs_escape);
-        let (start, end) = (at, at + WINDOW);
+    'windows: while let Some(pair) = chunk(text, at) {
+        let mut marked = marks(window(pair), needs_escape);
+        let mut copied = 0;
         make_room(&mut out, text.len() - at);
         while marked != 0 {
-            let next = start + marked.trailing_zeros() as usize;
-            copy_part(text, at, next, &mut out);
-            at = next;
-            let Some(length) = read_escape(text.get(at..).unwrap_or_default(), &mut out) else {
-                return (finished(out), at);
+            let next = marked.trailing_zeros() as usize;
+            copy_part(pair, copied, next, &mut out);
+            let escape = pair.get(next..).unwrap_or_default();
+            let Some(length) = read_escape(escape, &mut out) else {
+                return (finished(out), at + next);
             };
-            at += length;
-            if at >= end {
+            copied = next + length;
+            if copied >= WINDOW {
+                at += copied;
                 continue 'windows;
             }
-            marked &= u64::MAX << (at - start);
+            marked &= u64::MAX << copied;
         }
-        copy_part(text, at, end, &mut out);
-        at = end;
+        copy_part(pair, copied, WINDOW, &mut out);
+        at += WINDOW;
     }
     loop {
         let rest = text.get(at..).unwrap_or_default();
@@ -172,16 +172,14 @@ fn finished(mut out: Vec<u8>) -> Option<String> {
     String::from_utf8(out).ok()
 }
 
-/// Appends a part of the text that is shorter than a window.
+/// Appends a part of the first window.
 #[inline]
-fn copy_part(text: &[u8], from: usize, to: usize, out: &mut Vec<u8>) {
+fn copy_part(pair: &Pair, from: usize, to: usize, out: &mut Vec<u8>) {
     // A copy of known length costs less than one that fits, even if most of it is cut off.
-    if let Some(window) = chunk::<WINDOW>(text, from) {
+    if let Some(part) = chunk::<WINDOW>(pair, from) {
         let length = out.len() + (to - from);
-        out.extend_from_slice(window);
+        out.extend_from_slice(part);
         out.truncate(length);
-    } else {
-        out.extend_from_slice(text.get(from..to).unwrap_or_default());
     }
 }
 

@@ -7,6 +7,19 @@
 /// How many bytes are looked at together.
 pub(crate) const WINDOW: usize = 64;
 
+/// A window and as much behind it, so that whatever begins in the first can be read without
+/// looking for the end of the text.
+pub(crate) type Pair = [u8; 2 * WINDOW];
+
+/// The first of a pair.
+#[inline]
+pub(crate) fn window(pair: &Pair) -> &[u8; WINDOW] {
+    let [first, _] = pair.as_chunks().0 else {
+        unreachable!("a pair is two windows long");
+    };
+    first
+}
+
 /// Some bytes of a text from a place on, if there are as many.
 #[inline]
 pub(crate) fn chunk<const N: usize>(text: &[u8], at: usize) -> Option<&[u8; N]> {

@@ -12,7 +12,7 @@ mod tests;
 
 use std::ops::Range;
 
-use crate::marks::{WINDOW, chunk, marks, needs_escape};
+use crate::marks::{WINDOW, chunk, marks, needs_escape, window};
 
 pub(crate) use names::{SeenNames, names};
 
@@ -406,24 +406,32 @@ impl<'a> Scanner<'a> {
     /// Steps to the quote that ends a string, and tells whether there were escapes.
     fn find_quote(&mut self) -> Result<bool, Fault> {
         let mut escaped = false;
-        while let Some(window) = chunk(self.text, self.at) {
-            let mut marked = marks(window, needs_escape);
+        while let Some(pair) = chunk(self.text, self.at) {
+            let mut marked = marks(window(pair), needs_escape);
             let start = self.at;
-            let mut next = start + WINDOW;
+            let mut next = WINDOW;
             while marked != 0 {
-                self.at = start + marked.trailing_zeros() as usize;
-                if self.text.get(self.at) == Some(&b'"') {
-                    return Ok(escaped);
-                }
-                self.escape()?;
+                let place = marked.trailing_zeros() as usize;
+                let past = match pair.get(place..) {
+                    Some([b'\\', letter, ..]) if is_escape(*letter) => place + 2,
+                    Some([b'"', ..]) => {
+                        self.at = start + place;
+                        return Ok(escaped);
+                    }
+                    _ => {
+                        self.at = start + place;
+                        self.escape()?;
+                        self.at - start
+                    }
+                };
                 escaped = true;
-                if self.at >= next {
-                    next = self.at;
+                if past >= WINDOW {
+                    next = past;
                     break;
                 }
-                marked &= u64::MAX << (self.at - start);
+                marked &= u64::MAX << past;
             }
-            self.at = next;
+            self.at = start + next;
         }
         loop {
             match self.text.get(self.at) {
@@ -532,30 +540,16 @@ impl<'a> Scanner<'a> {
     }
 
     /// Steps over an escape. Whatever else stands here is out of place.
-    #[inline(always)]
     fn escape(&mut self) -> Result<(), Fault> {
-        match chunk(self.text, self.at) {
-            Some(
-                [
-                    b'\\',
-                    b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't',
-                ],
-            ) => {
-                self.at += 2;
-                Ok(())
-            }
-            _ => self.rare_escape(),
-        }
-    }
-
-    /// The same for `\uXXXX`, and for what is wrong.
-    #[cold]
-    fn rare_escape(&mut self) -> Result<(), Fault> {
         if self.text.get(self.at) != Some(&b'\\') {
             return Err(self.unexpected());
         }
         self.at += 1;
         match self.text.get(self.at) {
+            Some(letter) if is_escape(*letter) => {
+                self.at += 1;
+                Ok(())
+            }
             Some(b'u') => {
                 self.at += 1;
                 // A lone surrogate is valid JSON; whoever decodes the string refuses it.
@@ -570,6 +564,15 @@ impl<'a> Scanner<'a> {
             _ => Err(self.unexpected()),
         }
     }
+}
+
+/// Is it an escape by itself behind a backslash?
+#[inline]
+const fn is_escape(letter: u8) -> bool {
+    matches!(
+        letter,
+        b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't'
+    )
 }
 
 /// Strings up to this many words of eight bytes are looked at word by word.
