@@ -112,6 +112,24 @@ fn utf8_is_judged_as_the_standard_library_judges_it() {
 }
 
 #[test]
+fn of_a_long_string_the_first_fault_is_told() {
+    let fault_of = |pieces: [&[u8]; 5]| check(&pieces.concat()).expect_err("it is wrong");
+    for length in [0, 60, 63, 64, 65, 130, 200] {
+        let (before, after) = (b"x".repeat(length), b"y".repeat(200));
+        for at in [length + 1, length + 3] {
+            let escape: &[u8] = if at == length + 1 { b"" } else { b"\\n" };
+            let with = |wrong| fault_of([b"\"", &before, escape, wrong, &after]);
+            assert_eq!(with(b"\xff\n"), Fault::NotUtf8 { at });
+            assert_eq!(with(b"\n\xff"), Fault::Unexpected { at });
+            assert_eq!(with(b"\\x\xff"), Fault::Unexpected { at: at + 1 });
+            assert_eq!(with(b"\\u00g0"), Fault::Unexpected { at: at + 4 });
+            assert_eq!(with(b"\xc3\""), Fault::NotUtf8 { at });
+            assert_eq!(with(b""), Fault::Truncated);
+        }
+    }
+}
+
+#[test]
 fn depth_is_bounded_at_the_limit_exactly() {
     assert!(check(b"[[[[[[[[1]]]]]]]]").is_ok());
     assert_eq!(check(b"[[[[[[[[[1]]]]]]]]]"), Err(Fault::TooDeep));
