@@ -20,7 +20,8 @@
 //!
 //! 1. `builder`: what can be set
 //! 2. `finding`: who gives tokens for the server
-//! 3. `getting`: new ones, by a person or without
+//! 3. `getting`: new ones, by a `person` or a `machine`; `identity`: who we are to an issuer;
+//!    `attempts`: not too often
 //! 4. `renewing`: new ones for old ones
 //! 5. `turn`: one at a time
 //!
@@ -46,14 +47,19 @@ use crate::place::Place;
 use crate::record::{Entry, Record, TokenKind, Tokens};
 use crate::scope::Scopes;
 
+mod attempts;
 mod builder;
 mod finding;
 mod getting;
+mod identity;
+mod machine;
+mod person;
 mod renewing;
 mod turn;
 
 pub use builder::{Grant, IdentityProvider, OAuthBuilder};
 
+use attempts::Attempts;
 use builder::Settings;
 use finding::Found;
 use turn::Turn;
@@ -95,16 +101,9 @@ struct State {
     /// What the server wanted when it last refused.
     demand: Option<Demand>,
     /// How often tokens were got lately, for what.
-    got: Vec<Got>,
+    attempts: Attempts,
     /// No renewal ahead of time before this: the last one was for nothing.
     rest_until: u64,
-}
-
-/// How often tokens were got for the same scopes.
-struct Got {
-    scopes: Scopes,
-    times: u32,
-    since: u64,
 }
 
 /// What is known about a login, without its secrets.
@@ -155,7 +154,7 @@ impl OAuth {
             }
         };
         // Somebody saw to it: whatever did not satisfy the server before may be asked for again.
-        shared.state().got.clear();
+        shared.state().attempts.clear();
         let status = record.as_deref().and_then(status_of);
         status.ok_or(AuthError::NoInteraction)
     }

@@ -1,0 +1,143 @@
+//! Tokens with nobody asked, and the request that all ways end with.
+//!
+//! Specification: the extensions for client credentials and enterprise-managed authorization;
+//! RFC 7523, RFC 8693, RFC 9449.
+
+use std::sync::Arc;
+
+use super::builder::{Grant, IdentityProvider};
+use super::finding::Found;
+use super::{Shared, now};
+use crate::dpop::Prover;
+use crate::error::{AuthError, Step};
+use crate::form::{Form, assertion_form, client_credentials_form, exchange_form};
+use crate::issuer::Issuer;
+use crate::record::{ClientIdentity, ClientOrigin, Record};
+use crate::scope::Scopes;
+use crate::secret::Secret;
+use crate::token::TokenAsker;
+
+impl Shared {
+    /// Tokens by what is set up, with nobody asked.
+    pub(super) async fn without_person(
+        &self,
+        found: &Found,
+        scopes: &Scopes,
+    ) -> Result<Record, AuthError> {
+        let client = match &self.settings.client {
+            Some(client) => client.clone(),
+            // A workload is known by its assertion alone.
+            None => ClientIdentity::new("", ClientOrigin::Configured),
+        };
+        let entry = self.settings.store.load(&self.key).await?;
+        if let Some(entry) = entry
+            && !client.id.is_empty()
+        {
+            self.check_binding(&found.issuer, &entry, &client)?;
+        }
+        let resource = found.resource.as_deref();
+        let form = match &self.settings.grant {
+            Grant::Workload(source) => assertion_form(&source.read().await?, resource, scopes),
+            Grant::Enterprise(provider) => {
+                let assertion = self.exchange(provider, found, scopes).await?;
+                assertion_form(&assertion, resource, scopes)
+            }
+            Grant::ClientCredentials | Grant::Person => client_credentials_form(resource, scopes),
+        };
+        self.ask(found, client, Step::Token, form, scopes).await
+    }
+
+    /// Has the organisation's identity provider say who the user is, for this issuer.
+    async fn exchange(
+        &self,
+        provider: &IdentityProvider,
+        found: &Found,
+        scopes: &Scopes,
+    ) -> Result<Secret, AuthError> {
+        let id_token = provider.id_token.read().await?;
+        let audience = &found.issuer.issuer;
+        let form = exchange_form(
+            &id_token,
+            "id_token",
+            audience,
+            found.resource.as_deref(),
+            scopes,
+        );
+        let asker = TokenAsker {
+            fetcher: self.fetcher().await?,
+            issuer: &Issuer::at(&provider.token_endpoint),
+            client: &provider.client,
+            key: None,
+            prover: None,
+            now: now(),
+        };
+        Ok(asker.ask(Step::Exchange, form, scopes).await?.access)
+    }
+
+    /// Asks for tokens, and makes a record of them.
+    pub(super) async fn ask(
+        &self,
+        found: &Found,
+        client: ClientIdentity,
+        step: Step,
+        form: Form,
+        scopes: &Scopes,
+    ) -> Result<Record, AuthError> {
+        let mut record = self.record_for(found, client);
+        let prover = self.prover_for(found, &mut record)?;
+        let asker = TokenAsker {
+            fetcher: self.fetcher().await?,
+            issuer: &found.issuer,
+            client: &record.client,
+            key: self.settings.signing_key.as_ref(),
+            prover: prover.as_deref(),
+            now: now(),
+        };
+        let tokens = asker.ask(step, form, scopes).await?;
+        record.tokens = Some(tokens);
+        if let Some(prover) = prover {
+            self.state().prover = Some(prover);
+        }
+        Ok(record)
+    }
+
+    pub(super) fn record_for(&self, found: &Found, client: ClientIdentity) -> Record {
+        let issuer = &found.issuer.issuer;
+        let mut record = match &found.resource {
+            Some(resource) => Record::new(issuer, resource, client),
+            None => Record::new(issuer, self.server.canonical(), client),
+        };
+        record.is_old = found.resource.is_none();
+        record
+    }
+
+    /// The key that tokens are bound to, where they must be: the one we have, or a new one.
+    pub(super) fn prover_for(
+        &self,
+        found: &Found,
+        record: &mut Record,
+    ) -> Result<Option<Arc<Prover>>, AuthError> {
+        let can = found
+            .issuer
+            .proof_algorithms
+            .iter()
+            .any(|name| name == "ES256");
+        let proves = found.wants_proof || (self.settings.always_proves && can);
+        if !proves {
+            return Ok(None);
+        }
+        // What one issuer knows us by is not shown to another.
+        let own = {
+            let state = self.state();
+            let is_same = |record: &Arc<Record>| record.issuer == found.issuer.issuer;
+            let is_known = state.record.as_ref().is_some_and(is_same);
+            state.prover.clone().filter(|_| is_known)
+        };
+        let prover = match own {
+            Some(prover) => prover,
+            None => Arc::new(Prover::generate()?),
+        };
+        record.proof_key = Some(prover.stored());
+        Ok(Some(prover))
+    }
+}

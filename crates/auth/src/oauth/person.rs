@@ -1,0 +1,121 @@
+//! Tokens by a person: a browser comes back with a code, or a code is entered elsewhere.
+//!
+//! Specification: basic/authorization, "Authorization Code Protection"; RFC 8628.
+
+use tracing::info;
+
+use super::finding::Found;
+use super::renewing::is_unknown_client;
+use super::{Shared, now};
+use crate::authorization::Pending;
+use crate::challenge::Demand;
+use crate::device::{ask_device_code, wait_for_device};
+use crate::error::{AuthError, Step};
+use crate::interaction::LoginPage;
+use crate::record::{ClientIdentity, ClientOrigin, Entry, Record};
+use crate::scope::Scopes;
+use crate::token::TokenAsker;
+
+impl Shared {
+    /// Asks a person, who may be sent away a second time if the issuer has forgotten us.
+    pub(super) async fn by_person(
+        &self,
+        found: &Found,
+        scopes: &Scopes,
+        demand: &Demand,
+    ) -> Result<Record, AuthError> {
+        let entry = self.settings.store.load(&self.key).await?;
+        let entry = entry.unwrap_or_else(|| Entry::new(&self.key));
+        let known = entry
+            .of_issuer(&found.issuer.issuer)
+            .filter(|record| record.client.origin == ClientOrigin::Registered);
+        let client = known.map(|record| &record.client);
+        let outcome = self.ask_person(found, scopes, &entry, client).await;
+        match outcome {
+            // An issuer that has forgotten a client shows that to the person or to us.
+            Err(error) if known.is_some_and(|known| is_forgotten(known, &error)) => {
+                info!(issuer = %found.issuer.issuer, "the registered client is no longer known");
+                self.forget(&found.issuer).await?;
+                match error.code() {
+                    Some(_) => self.ask_person(found, scopes, &entry, None).await,
+                    None => Err(error),
+                }
+            }
+            Err(AuthError::NoInteraction) => Err(self.login_required(demand)),
+            outcome => outcome,
+        }
+    }
+
+    async fn ask_person(
+        &self,
+        found: &Found,
+        scopes: &Scopes,
+        entry: &Entry,
+        known: Option<&ClientIdentity>,
+    ) -> Result<Record, AuthError> {
+        let issuer = &*found.issuer;
+        let interaction = &*self.settings.interaction;
+        if interaction.prefers_code() && issuer.device_authorization_endpoint.is_some() {
+            return self.by_device(found, scopes, entry, known).await;
+        }
+        // Before we are known there, for a login that cannot be.
+        issuer.login_page()?;
+        issuer.check_challenge_method()?;
+        let redirect_uris = match (&self.settings.client, known) {
+            (Some(client), _) => &client.redirect_uris[..],
+            (None, Some(known)) => &known.redirect_uris[..],
+            (None, None) => &[],
+        };
+        let mut visit = interaction.prepare(redirect_uris).await?;
+        let redirect_uri = visit.redirect_uri().to_owned();
+        let client = self
+            .identify(found, scopes, entry, known, &redirect_uri)
+            .await?;
+        let resource = found.resource.as_deref();
+        let (pending, url) = Pending::begin(issuer, &client.id, &redirect_uri, resource, scopes)?;
+        let page = LoginPage::new(url, self.server.clone(), &issuer.issuer, scopes.clone());
+        let came_back = visit.go(&page).await?;
+        let code = pending.check(&came_back)?;
+        self.ask(found, client, Step::Token, pending.form(&code), scopes)
+            .await
+    }
+
+    async fn by_device(
+        &self,
+        found: &Found,
+        scopes: &Scopes,
+        entry: &Entry,
+        known: Option<&ClientIdentity>,
+    ) -> Result<Record, AuthError> {
+        let client = self.identify(found, scopes, entry, known, "").await?;
+        let mut record = self.record_for(found, client);
+        let prover = self.prover_for(found, &mut record)?;
+        let fetcher = self.fetcher().await?;
+        let asker = TokenAsker {
+            fetcher,
+            issuer: &found.issuer,
+            client: &record.client,
+            key: self.settings.signing_key.as_ref(),
+            prover: prover.as_deref(),
+            now: now(),
+        };
+        let resource = found.resource.as_deref();
+        let (code, device_code, interval) =
+            ask_device_code(&asker, resource, scopes, &self.server).await?;
+        self.settings.interaction.show_code(&code).await?;
+        let lifetime = code.lifetime;
+        let waiting = wait_for_device(&asker, &device_code, resource, interval, lifetime, scopes);
+        let tokens = waiting.await?;
+        record.tokens = Some(tokens);
+        Ok(record)
+    }
+}
+
+/// Does it look as if the issuer no longer knew the client?
+fn is_forgotten(known: &Record, error: &AuthError) -> bool {
+    match error.code() {
+        Some(_) => is_unknown_client(error),
+        // It may have said so on a page of its own, from which nobody came back.
+        None => known.tokens.is_none() && matches!(error, AuthError::LoginTimedOut { .. }),
+    }
+}
