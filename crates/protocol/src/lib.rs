@@ -19,6 +19,7 @@ pub mod machine;
 mod marks;
 pub mod method;
 mod payload;
+mod plain_result;
 pub mod revision;
 mod scan;
 pub mod types;

@@ -16,6 +16,7 @@ use serde_json::value::RawValue;
 
 use crate::json_string::unescape;
 use crate::jsonrpc::Limits;
+use crate::plain_result::PlainResult;
 use crate::scan::{Fault, Scanner, SeenNames, names};
 
 /// One JSON value of a frame: `params`, `result` or `error.data`.
@@ -144,6 +145,12 @@ impl Payload {
     /// What `resultType` says, if this is an object that has one and it is a string.
     pub fn result_type(&self) -> Option<Cow<'_, str>> {
         string_of(self.noted_span(|noted| &noted.result_type, RESULT_TYPE)?)
+    }
+
+    /// Does `resultType` say that this is all there is?
+    pub(crate) fn is_complete(&self) -> bool {
+        let found = self.noted_span(|noted| &noted.result_type, RESULT_TYPE);
+        found == Some(b"\"complete\"") || self.result_type().as_deref() == Some("complete")
     }
 
     /// What `name` says, if this is an object that has one and it is a string.
@@ -353,6 +360,26 @@ impl Noted {
         }
         noted.one_line = Some(!scanner.broke_line);
         scanner.broke_line |= broke_line;
+        Ok((start..scanner.position(), noted))
+    }
+
+    /// Steps over the result that comes next, in the same way. Those that are nothing but texts
+    /// are known by heart.
+    pub(crate) fn scan_result(scanner: &mut Scanner<'_>) -> Result<(Range<usize>, Self), Fault> {
+        let start = scanner.position();
+        let before = scanner.clone();
+        let Some(plain) = PlainResult::scan(scanner, |_| {}) else {
+            *scanner = before;
+            return Self::scan(scanner, None);
+        };
+        let mut noted = Self {
+            known: true,
+            one_line: Some(true),
+            ..Self::NOT_YET
+        };
+        if let Some(complete) = plain.complete {
+            noted.result_type = Span::new(complete.start - start, complete.end - start);
+        }
         Ok((start..scanner.position(), noted))
     }
 

@@ -238,6 +238,11 @@ impl<'a> Scanner<'a> {
         is_end
     }
 
+    /// May there be so many levels of nesting more?
+    pub(crate) const fn has_depth(&self, levels: u32) -> bool {
+        self.depth >= levels
+    }
+
     /// How many more members and items there may be.
     pub(crate) const fn items_left(&self) -> u32 {
         self.items

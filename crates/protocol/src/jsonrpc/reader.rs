@@ -1,7 +1,7 @@
 //! Reads the frames of one peer.
 //!
-//! Nearly every request is written in the same way: those are read in one go. Whatever is
-//! not written so is left to `read`, from its beginning.
+//! Nearly every request and every result is written in the same way: those are read in one go.
+//! Whatever is not written so is left to `read`, from its beginning.
 //!
 //! Specification: basic (messages), every revision.
 
@@ -9,7 +9,9 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
-use super::{ExtraMembers, Frame, Limits, Malformed, Message, MethodName, Request, RequestId};
+use super::{
+    ExtraMembers, Frame, Limits, Malformed, Message, MethodName, Request, RequestId, Response,
+};
 use crate::framing::Line;
 use crate::method::Method;
 use crate::payload::{KnownMeta, Noted, Payload};
@@ -45,7 +47,7 @@ impl FrameReader {
     /// When the frame as a whole is not JSON, or not a message.
     pub fn read(&mut self, frame: Bytes) -> Result<Frame, Malformed> {
         match self.read_usual(&frame) {
-            Some(usual) => Ok(Frame::Single(Message::Request(usual.request(frame)))),
+            Some(usual) => Ok(Frame::Single(usual.message(frame))),
             None => Frame::read_any(&frame, &self.limits),
         }
     }
@@ -61,8 +63,8 @@ impl FrameReader {
         }
     }
 
-    /// Reads a request if it is written as most are: JSON-RPC's own members in their order, a
-    /// number for an id, a method of the table, and no white space between them.
+    /// Reads a request or a result if it is written as most are: JSON-RPC's own members in their
+    /// order, a number for an id, a method of the table, and no white space between them.
     fn read_usual(&mut self, frame: &[u8]) -> Option<Usual> {
         if frame.len() > self.limits.bytes {
             return None;
@@ -73,6 +75,15 @@ impl FrameReader {
             return None;
         }
         let id = scanner.guess_number()?;
+        if scanner.guess(b",\"result\":") {
+            let (part, noted) = Noted::scan_result(&mut scanner).ok()?;
+            return (scanner.guess_end() && scanner.is_at_end()).then_some(Usual {
+                id,
+                method: None,
+                part,
+                noted,
+            });
+        }
         let is_call = scanner.guess_all(b",\"method\":\"tools/call\",\"params\":", 2);
         let method = if is_call {
             Method::ToolsCall
@@ -85,8 +96,8 @@ impl FrameReader {
         let (part, noted) = Noted::scan(&mut scanner, Some(&mut self.known_meta)).ok()?;
         (scanner.guess_end() && scanner.is_at_end()).then_some(Usual {
             id,
-            method,
-            params: part,
+            method: Some(method),
+            part,
             noted,
         })
     }
@@ -102,23 +113,35 @@ fn read_method(scanner: &mut Scanner<'_>) -> Option<Method> {
     scanner.guess(b",\"params\":").then_some(method)
 }
 
-/// A request that is written as most are.
+/// A message that is written as most are.
 struct Usual {
     id: i64,
-    method: Method,
-    params: Range<usize>,
+    /// What is asked for; without one it is a result.
+    method: Option<Method>,
+    /// Where the parameters stand, or the result.
+    part: Range<usize>,
     noted: Noted,
 }
 
 impl Usual {
-    /// The request, of which this was found in the frame.
+    /// The message, of which this was found in the frame.
     #[inline]
-    fn request(self, frame: Bytes) -> Request {
-        Request {
-            id: RequestId::from(self.id),
-            method: MethodName::Known(self.method),
-            params: Some(Payload::of_frame(frame, &self.params, self.noted)),
-            extra: ExtraMembers::default(),
+    fn message(self, frame: Bytes) -> Message {
+        let id = RequestId::from(self.id);
+        let payload = Payload::of_frame(frame, &self.part, self.noted);
+        let extra = ExtraMembers::default();
+        match self.method {
+            Some(method) => Message::Request(Request {
+                id,
+                method: MethodName::Known(method),
+                params: Some(payload),
+                extra,
+            }),
+            None => Message::Response(Response {
+                id: Some(id),
+                outcome: Ok(payload),
+                extra,
+            }),
         }
     }
 }
@@ -130,16 +153,21 @@ mod tests {
     const META: &str =
         r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","a":[1,{}]}"#;
 
-    fn calls() -> [String; 4] {
+    fn calls() -> [String; 7] {
         let call = |params: &str| {
             format!(r#"{{"jsonrpc":"2.0","id":17,"method":"tools/call","params":{{{params}}}}}"#)
         };
+        let result =
+            |members: &str| format!(r#"{{"jsonrpc":"2.0","id":17,"result":{{{members}}}}}"#);
         let name = r#""name":"echo","arguments":{"text":"so \n long"}"#;
         [
             call(name),
             call(&format!("{name},{META}")),
             call(&format!("{META},{name}")),
             call(&format!(r#"{META},"cursor":"x""#)),
+            result(r#""content":[{"type":"text","text":"so \n long"}],"isError":false"#),
+            result(r#""resultType":"complete","content":[{"type":"text","text":"a"}]"#),
+            result(r#""tools":[{"name":"a"}],"_meta":{}"#),
         ]
     }
 
@@ -150,17 +178,19 @@ mod tests {
         let found = reader.read(frame);
         let shown = text.escape_ascii();
         assert_eq!(found, expected, "{shown}");
-        let noted = |frame: &Result<Frame, Malformed>| match frame {
-            Ok(Frame::Single(Message::Request(request))) => {
-                let params = request.params.as_ref()?;
-                Some((
-                    params.name().map(|name| name.into_owned()),
-                    params.meta().map(<[u8]>::to_vec),
-                    params.arguments().map(<[u8]>::to_vec),
-                    params.is_one_line(),
-                ))
-            }
-            _ => None,
+        let noted = |frame: &Result<Frame, Malformed>| {
+            let payload = match frame {
+                Ok(Frame::Single(Message::Request(request))) => request.params.as_ref()?,
+                Ok(Frame::Single(Message::Response(response))) => response.outcome.as_ref().ok()?,
+                _ => return None,
+            };
+            Some((
+                payload.name().map(|name| name.into_owned()),
+                payload.meta().map(<[u8]>::to_vec),
+                payload.arguments().map(<[u8]>::to_vec),
+                payload.result_type().map(|kind| kind.into_owned()),
+                payload.is_one_line(),
+            ))
         };
         assert_eq!(noted(&found), noted(&expected), "{shown}");
     }

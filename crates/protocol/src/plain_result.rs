@@ -1,0 +1,195 @@
+//! Results that are nothing but texts, written as most servers write them.
+//!
+//! Nearly every tool answers with text, and nearly every server writes that in the same way, so
+//! the way is compared and not found out anew. What is written otherwise is left to the rules,
+//! from its beginning.
+//!
+//! Specification: server/tools (tool results).
+
+use std::ops::Range;
+
+use crate::json_string::unescape;
+use crate::jsonrpc::Limits;
+use crate::payload::Payload;
+use crate::scan::{Scanner, Text};
+use crate::types::{CallToolResult, ContentBlock, ResultType};
+
+/// What such a result has beside its texts.
+#[derive(Debug)]
+pub(crate) struct PlainResult {
+    /// Where it says that it is complete.
+    pub(crate) complete: Option<Range<usize>>,
+    is_error: Option<bool>,
+}
+
+impl PlainResult {
+    /// Steps over such a result and gives each of its texts. `None` if it is anything else; then
+    /// the scanner stands anywhere.
+    #[inline]
+    pub(crate) fn scan(scanner: &mut Scanner<'_>, mut each: impl FnMut(Text)) -> Option<Self> {
+        if !scanner.has_depth(LEVELS) || !scanner.guess_all(b"{", 0) {
+            return None;
+        }
+        let mut complete = None;
+        if scanner.guess(COMPLETE) {
+            complete = Some(before(scanner));
+            if !scanner.guess_all(b",", 0) {
+                return None;
+            }
+        }
+        if !scanner.guess_all(FIRST_TEXT, 4) {
+            return None;
+        }
+        loop {
+            scanner.string().ok()?;
+            each(scanner.text());
+            if scanner.guess_all(b"}]", 0) {
+                break;
+            }
+            if !scanner.guess_all(NEXT_TEXT, 3) {
+                return None;
+            }
+        }
+        let is_error = if scanner.guess(b",\"isError\":false") {
+            Some(false)
+        } else {
+            scanner.guess(b",\"isError\":true").then_some(true)
+        };
+        if complete.is_none() && scanner.guess_all(b",", 0) {
+            if !scanner.guess(COMPLETE) {
+                return None;
+            }
+            complete = Some(before(scanner));
+        }
+        // A line break may stand before a string.
+        let is_plain = scanner.guess_all(b"}", 0) && !scanner.broke_line;
+        is_plain.then_some(Self { complete, is_error })
+    }
+}
+
+impl CallToolResult {
+    /// Reads a result that is nothing but texts and is written as most servers write it. `None`
+    /// if it is anything else: then it is to be decoded.
+    ///
+    /// ```
+    /// use switchboard_protocol::Payload;
+    /// use switchboard_protocol::types::CallToolResult;
+    ///
+    /// let result = CallToolResult::text("four");
+    /// let payload = Payload::encode(&result).unwrap();
+    /// assert_eq!(CallToolResult::read_plain(&payload), Some(result));
+    /// ```
+    pub fn read_plain(payload: &Payload) -> Option<Self> {
+        let text = payload.text();
+        let mut scanner = Scanner::new(text, Limits::default().bounds());
+        let mut content = Vec::with_capacity(1);
+        let mut is_readable = true;
+        let plain = PlainResult::scan(&mut scanner, |block| {
+            match string(text, block) {
+                Some(text) => content.push(ContentBlock::text(text)),
+                None => is_readable = false,
+            };
+        })?;
+        if !is_readable || !scanner.is_at_end() {
+            return None;
+        }
+        let mut result = Self::new(content);
+        result.is_error = plain.is_error;
+        result.result_type = plain.complete.map(|_| ResultType::Complete);
+        Some(result)
+    }
+}
+
+/// What a string says; a lone surrogate makes it unreadable.
+fn string(text: &[u8], found: Text) -> Option<String> {
+    let raw = found.of(text);
+    if found.escaped {
+        return unescape(raw).map(|text| text.into_owned());
+    }
+    std::str::from_utf8(raw).ok().map(str::to_owned)
+}
+
+/// Where the value stands that was stepped over last.
+fn before(scanner: &Scanner<'_>) -> Range<usize> {
+    let end = scanner.position();
+    end.saturating_sub(COMPLETE_VALUE)..end
+}
+
+const COMPLETE: &[u8] = b"\"resultType\":\"complete\"";
+const COMPLETE_VALUE: usize = b"\"complete\"".len();
+const FIRST_TEXT: &[u8] = b"\"content\":[{\"type\":\"text\",\"text\":";
+const NEXT_TEXT: &[u8] = b"},{\"type\":\"text\",\"text\":";
+
+/// The result, its content, a block of it.
+const LEVELS: u32 = 3;
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+
+    /// The quick way gives what decoding gives, or nothing.
+    fn check(text: &[u8], is_plain: Option<bool>) {
+        let Ok(payload) = Payload::parse(Bytes::copy_from_slice(text), &Limits::default()) else {
+            return;
+        };
+        let found = CallToolResult::read_plain(&payload);
+        let shown = text.escape_ascii();
+        if let Some(is_plain) = is_plain {
+            assert_eq!(found.is_some(), is_plain, "{shown}");
+        }
+        if let Some(found) = found {
+            assert_eq!(payload.decode().ok(), Some(found), "{shown}");
+        }
+    }
+
+    const PLAIN: [&str; 6] = [
+        r#"{"content":[{"type":"text","text":""}]}"#,
+        r#"{"content":[{"type":"text","text":"a\n\u00e9 \u{e9}"}],"isError":true}"#,
+        r#"{"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}],"isError":false}"#,
+        r#"{"resultType":"complete","content":[{"type":"text","text":"a"}]}"#,
+        r#"{"content":[{"type":"text","text":"a"}],"isError":false,"resultType":"complete"}"#,
+        r#"{"resultType":"complete","content":[{"type":"text","text":"a"}],"isError":true}"#,
+    ];
+
+    #[test]
+    fn texts_are_read_as_decoding_reads_them() {
+        for text in PLAIN {
+            check(text.as_bytes(), Some(true));
+        }
+    }
+
+    #[test]
+    fn everything_else_is_left_to_decoding() {
+        for text in [
+            "{}",
+            r#"{"content":[]}"#,
+            r#"{"content":[{"text":"a","type":"text"}]}"#,
+            r#"{"content":[{"type":"text","text":"\ud800"}]}"#,
+            r#"{"content":[{"type":"text","text":"a","annotations":{}}]}"#,
+            r#"{"content":[{"type":"text","text":"a"}],"structuredContent":{}}"#,
+            r#"{"content":[{"type":"text","text":"a"}],"isError":true,"isError":true}"#,
+            r#"{"resultType":"task","content":[{"type":"text","text":"a"}]}"#,
+        ] {
+            check(text.as_bytes(), Some(false));
+        }
+    }
+
+    #[test]
+    fn no_change_of_a_byte_is_misread() {
+        for plain in PLAIN {
+            for at in 0..plain.len() {
+                for byte in *b"\"\\{}[],: \n\r0a\xff" {
+                    let mut text = plain.as_bytes().to_vec();
+                    text[at] = byte;
+                    check(&text, None);
+                    text.insert(at, byte);
+                    check(&text, None);
+                    text.drain(at..at + 2);
+                    check(&text, None);
+                }
+            }
+        }
+    }
+}
