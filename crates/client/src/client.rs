@@ -25,8 +25,7 @@ use crate::slot::{Found, Slot};
 use crate::spec::{BadSpec, Spec};
 use crate::state::{Ready, State, States};
 use crate::subscription::{Channel, Subscription};
-use crate::tool_call::ToolCall;
-use crate::tool_result;
+use crate::tool_call::{self, ToolCall};
 use crate::tools::Tools;
 
 /// A connection to one server. Cheap to clone; all clones are the same connection.
@@ -168,7 +167,7 @@ impl Client {
         Call::new(
             self.clone(),
             Body::Tool(ToolCall::new(tool)),
-            tool_result::read,
+            tool_call::read_result,
         )
     }
 

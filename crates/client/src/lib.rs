@@ -44,7 +44,6 @@ mod task;
 mod task_input;
 mod telling;
 mod tool_call;
-mod tool_result;
 mod tools;
 mod watched;
 mod words;

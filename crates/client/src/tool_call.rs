@@ -171,11 +171,9 @@ impl Call<CallToolResult> {
     /// All arguments at once: anything that is written as a JSON object.
     pub fn args(self, arguments: &(impl Serialize + ?Sized)) -> Self {
         self.tool(|tool| {
-            tool.arguments = match tool.encode(arguments, None) {
-                // What is nothing is written as nothing, and they stand last.
-                Ok(params) if params.text().ends_with(NO_ARGUMENTS) => Arguments::Named(Map::new()),
+            tool.arguments = match Payload::encode_call(&tool.name, arguments) {
                 Ok(params) => Arguments::Encoded(params),
-                Err(error) => Arguments::Unusable(error),
+                Err(error) => Arguments::Unusable(Arc::new(error)),
             };
         })
     }
@@ -231,14 +229,21 @@ impl Call<CallToolResult> {
     }
 }
 
+/// Reads a result: the usual ones in one go, all others through the type that keeps everything.
+/// What comes out is the same.
+pub(crate) fn read_result(payload: &Payload) -> Result<CallToolResult, ErrorKind> {
+    match CallToolResult::read_plain(payload) {
+        Some(result) => Ok(result),
+        None => decode(payload),
+    }
+}
+
 /// Does the tool say that it could not do its work?
 fn is_error(payload: &Payload) -> bool {
     payload
         .member("isError")
         .is_some_and(|text| text == b"true")
 }
-
-const NO_ARGUMENTS: &[u8] = b"\"arguments\":null}";
 
 #[cfg(test)]
 mod tests {

@@ -205,7 +205,7 @@ pub(crate) fn prepend(front: &[u8], object: &Payload) -> Payload {
 }
 
 /// Appends the members of an object's text and its closing brace, without a look at them.
-fn append_rest(out: &mut Vec<u8>, object: &[u8]) {
+pub(crate) fn append_rest(out: &mut Vec<u8>, object: &[u8]) {
     let inner = object
         .strip_prefix(b"{")
         .map_or(&b"}"[..], <[u8]>::trim_ascii_start);

@@ -4,6 +4,8 @@
 //! [`RawJson`] is a field inside a decoded value that stays exactly as it was
 //! sent: a schema, tool arguments, a structured result.
 
+mod call;
+
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
@@ -363,8 +365,8 @@ impl Noted {
         Ok((start..scanner.position(), noted))
     }
 
-    /// Steps over the result that comes next, in the same way. Those that are nothing but texts
-    /// are known by heart.
+    /// Steps over the result that comes next, in the same way. Those of texts are known by
+    /// heart.
     pub(crate) fn scan_result(scanner: &mut Scanner<'_>) -> Result<(Range<usize>, Self), Fault> {
         let start = scanner.position();
         let before = scanner.clone();

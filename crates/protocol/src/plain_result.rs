@@ -1,4 +1,4 @@
-//! Results that are nothing but texts, written as most servers write them.
+//! Results of texts, written as most servers write them.
 //!
 //! Nearly every tool answers with text, and nearly every server writes that in the same way, so
 //! the way is compared and not found out anew. What is written otherwise is left to the rules,
@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use crate::json_string::unescape;
 use crate::jsonrpc::Limits;
-use crate::payload::Payload;
+use crate::payload::{Payload, RawJson};
 use crate::scan::{Scanner, Text};
 use crate::types::{CallToolResult, ContentBlock, ResultType};
 
@@ -19,6 +19,7 @@ use crate::types::{CallToolResult, ContentBlock, ResultType};
 pub(crate) struct PlainResult {
     /// Where it says that it is complete.
     pub(crate) complete: Option<Range<usize>>,
+    structured: Option<Range<usize>>,
     is_error: Option<bool>,
 }
 
@@ -27,9 +28,10 @@ impl PlainResult {
     /// the scanner stands anywhere.
     #[inline]
     pub(crate) fn scan(scanner: &mut Scanner<'_>, mut each: impl FnMut(Text)) -> Option<Self> {
-        if !scanner.has_depth(LEVELS) || !scanner.guess_all(b"{", 0) {
+        if !scanner.has_depth(LEVELS) {
             return None;
         }
+        scanner.enter(b'{').ok()?;
         let mut complete = None;
         if scanner.guess(COMPLETE) {
             complete = Some(before(scanner));
@@ -50,6 +52,10 @@ impl PlainResult {
                 return None;
             }
         }
+        let structured = match scanner.guess(b",\"structuredContent\":") {
+            true => Some(scanner.value().ok()?),
+            false => None,
+        };
         let is_error = if scanner.guess(b",\"isError\":false") {
             Some(false)
         } else {
@@ -61,15 +67,19 @@ impl PlainResult {
             }
             complete = Some(before(scanner));
         }
-        // A line break may stand before a string.
-        let is_plain = scanner.guess_all(b"}", 0) && !scanner.broke_line;
-        is_plain.then_some(Self { complete, is_error })
+        // White space may stand before a value, and within a structured one.
+        let is_plain = scanner.guess_end() && !scanner.broke_line;
+        is_plain.then_some(Self {
+            complete,
+            structured,
+            is_error,
+        })
     }
 }
 
 impl CallToolResult {
-    /// Reads a result that is nothing but texts and is written as most servers write it. `None`
-    /// if it is anything else: then it is to be decoded.
+    /// Reads a result of texts, perhaps with structured content, that is written as most servers
+    /// write it. `None` if it is anything else: then it is to be decoded.
     ///
     /// ```
     /// use switchboard_protocol::Payload;
@@ -93,7 +103,14 @@ impl CallToolResult {
         if !is_readable || !scanner.is_at_end() {
             return None;
         }
+        let structured = plain.structured.map(|part| {
+            let text = std::str::from_utf8(text.get(part)?).ok()?;
+            RawJson::parse(text).ok()
+        });
         let mut result = Self::new(content);
+        if let Some(structured) = structured {
+            result.structured_content = Some(structured?);
+        }
         result.is_error = plain.is_error;
         result.result_type = plain.complete.map(|_| ResultType::Complete);
         Some(result)
@@ -144,13 +161,15 @@ mod tests {
         }
     }
 
-    const PLAIN: [&str; 6] = [
+    const PLAIN: [&str; 8] = [
         r#"{"content":[{"type":"text","text":""}]}"#,
         r#"{"content":[{"type":"text","text":"a\n\u00e9 \u{e9}"}],"isError":true}"#,
         r#"{"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}],"isError":false}"#,
         r#"{"resultType":"complete","content":[{"type":"text","text":"a"}]}"#,
         r#"{"content":[{"type":"text","text":"a"}],"isError":false,"resultType":"complete"}"#,
         r#"{"resultType":"complete","content":[{"type":"text","text":"a"}],"isError":true}"#,
+        r#"{"content":[{"type":"text","text":"a"}],"structuredContent":{"a":[1, {}]}}"#,
+        r#"{"content":[{"type":"text","text":"a"}],"structuredContent":null,"isError":false}"#,
     ];
 
     #[test]
@@ -168,7 +187,7 @@ mod tests {
             r#"{"content":[{"text":"a","type":"text"}]}"#,
             r#"{"content":[{"type":"text","text":"\ud800"}]}"#,
             r#"{"content":[{"type":"text","text":"a","annotations":{}}]}"#,
-            r#"{"content":[{"type":"text","text":"a"}],"structuredContent":{}}"#,
+            r#"{"content":[{"type":"text","text":"a"}],"structuredContent":{},"more":1}"#,
             r#"{"content":[{"type":"text","text":"a"}],"isError":true,"isError":true}"#,
             r#"{"resultType":"task","content":[{"type":"text","text":"a"}]}"#,
         ] {

@@ -153,7 +153,7 @@ mod tests {
     const META: &str =
         r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","a":[1,{}]}"#;
 
-    fn calls() -> [String; 7] {
+    fn calls() -> [String; 8] {
         let call = |params: &str| {
             format!(r#"{{"jsonrpc":"2.0","id":17,"method":"tools/call","params":{{{params}}}}}"#)
         };
@@ -167,6 +167,7 @@ mod tests {
             call(&format!(r#"{META},"cursor":"x""#)),
             result(r#""content":[{"type":"text","text":"so \n long"}],"isError":false"#),
             result(r#""resultType":"complete","content":[{"type":"text","text":"a"}]"#),
+            result(r#""content":[{"type":"text","text":"a"}],"structuredContent":{"a":[]}"#),
             result(r#""tools":[{"name":"a"}],"_meta":{}"#),
         ]
     }

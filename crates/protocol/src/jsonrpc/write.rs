@@ -31,13 +31,13 @@ impl Message {
         match self {
             Self::Request(request) => {
                 request.id.write_head(out);
-                write_method(&request.method, out);
+                request.method.write(out);
                 write_extra(&request.extra, out);
                 write_member(b",\"params\":", request.params.as_ref(), out)
             }
             Self::Notification(notification) => {
                 out.extend_from_slice(b"{\"jsonrpc\":\"2.0\"");
-                write_method(&notification.method, out);
+                notification.method.write(out);
                 write_extra(&notification.extra, out);
                 write_member(b",\"params\":", notification.params.as_ref(), out)
             }
@@ -73,15 +73,18 @@ impl Response {
     }
 }
 
-fn write_method(method: &MethodName, out: &mut Vec<u8>) {
-    out.extend_from_slice(b",\"method\":");
-    match method {
-        MethodName::Known(method) => {
-            out.push(b'"');
-            out.extend_from_slice(method.name().as_bytes());
-            out.push(b'"');
+impl MethodName {
+    /// Appends it as a member that is not the first.
+    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(b",\"method\":");
+        match self {
+            Self::Known(method) => {
+                out.push(b'"');
+                out.extend_from_slice(method.name().as_bytes());
+                out.push(b'"');
+            }
+            Self::Other(name) => write_string(name, out),
         }
-        MethodName::Other(name) => write_string(name, out),
     }
 }
 

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use crate::jsonrpc::{ErrorObject, MethodName, Request, RequestId};
 use crate::machine::allowance::{Allowance, Expired, Timeouts};
 use crate::machine::client::call_error::CallError;
+use crate::machine::client::departure::Departure;
 use crate::machine::client::input::{Agreed, Ignored, Output, Violation};
 use crate::machine::client::members::Members;
 use crate::machine::client::{ClientMachine, ClientState, Owner, legacy, modern};
@@ -68,6 +69,21 @@ pub(super) struct Call {
 }
 
 impl Call {
+    /// The request of this call's next round, under this id, if it has nothing to be merged.
+    fn depart<'a>(&'a mut self, id: i64, era: Era, contexts: Contexts<'a>) -> Departure<'a> {
+        let token = self.enter_round(id);
+        let front = match era {
+            Era::Handshake => contexts.0.front(token),
+            Era::Stateless => contexts.1.front(token),
+        };
+        Departure {
+            id,
+            method: &self.method,
+            front,
+            params: self.params.as_ref(),
+        }
+    }
+
     /// The request of this call's next round, under this id.
     fn send(
         &mut self,
@@ -75,23 +91,35 @@ impl Call {
         era: Era,
         has_meta: bool,
         retry: Option<&Gathered>,
-        (legacy, modern): (&mut legacy::Context, &mut modern::Context),
+        contexts: Contexts<'_>,
     ) -> Output {
-        self.stage = Stage::Sent(id);
-        self.last_progress = None;
-        // The id serves as the progress token: it is unique among requests in flight.
-        let token = self.progress.then_some(id);
+        if !has_meta && retry.is_none() {
+            let departure = self.depart(id, era, contexts);
+            return Output::send(departure.lane(), departure.request());
+        }
+        let token = self.enter_round(id);
         let params = self.params.as_ref();
         let params = match era {
-            Era::Handshake => legacy.params(params, has_meta, token),
-            Era::Stateless => Some(modern.params(params, has_meta, token, retry)),
+            Era::Handshake => contexts.0.params(params, token),
+            Era::Stateless => Some(contexts.1.params(params, token, retry)),
         };
         Output::send(
             Lane(id.cast_unsigned()),
             Request::new(RequestId::from(id), self.method.clone(), params),
         )
     }
+
+    /// From now on it waits for the answer to the request of this id. Gives its progress token.
+    fn enter_round(&mut self, id: i64) -> Option<i64> {
+        self.stage = Stage::Sent(id);
+        self.last_progress = None;
+        // The id serves as the token: it is unique among requests in flight.
+        self.progress.then_some(id)
+    }
 }
+
+/// What requests carry in either era.
+type Contexts<'a> = (&'a mut legacy::Context, &'a mut modern::Context);
 
 /// What a call waits for.
 #[derive(Debug)]
@@ -130,21 +158,27 @@ impl Backoff {
 }
 
 impl ClientMachine {
-    pub(super) fn start_call(&mut self, now: Instant, call: CallRequest, out: &mut Vec<Output>) {
+    /// Makes a call as [`Input::Call`](super::Input::Call) does, and lends its request to whoever
+    /// writes it. Without one, what must happen next is appended as always.
+    pub fn call(
+        &mut self,
+        now: Instant,
+        call: CallRequest,
+        out: &mut Vec<Output>,
+    ) -> Option<Departure<'_>> {
         let key = call.key;
-        let era = self.era().unwrap_or(Era::Handshake);
         let members = self.finder.find(call.params.as_ref());
-        if let Err(error) = self.check_call(key, &call.method, members) {
-            out.push(Output::Finished {
-                key,
-                outcome: Err(error),
-            });
-            return;
-        }
+        let era = match self.check_call(key, &call.method, members) {
+            Ok(era) => era,
+            Err(error) => {
+                let outcome = Err(error);
+                out.push(Output::Finished { key, outcome });
+                return None;
+            }
+        };
         let timeouts = call.timeouts.unwrap_or(self.config.call_timeouts);
         let allowance = Allowance::new(now, timeouts);
-        let stands = self.session.stands();
-        let mut call = Call {
+        let call = Call {
             method: call.method,
             params: call.params,
             progress: call.progress,
@@ -153,24 +187,35 @@ impl ClientMachine {
             lost_session: false,
             stage: Stage::Sent(0),
         };
-        if stands {
-            let id = self.pending.insert(allowance, Owner::Call(key));
-            let contexts = (&mut self.legacy, &mut self.modern);
-            out.push(call.send(id, era, members.meta, None, contexts));
-        }
-        self.calls.insert(key, call);
-        if !stands {
+        if !self.session.stands() {
+            self.calls.insert(key, call);
             self.wait_for_session(now, key, allowance, out);
+            return None;
+        }
+        let call = self.calls.entry(key).insert_entry(call).into_mut();
+        let id = self.pending.insert(allowance, Owner::Call(key));
+        let contexts = (&mut self.legacy, &mut self.modern);
+        if members.meta {
+            out.push(call.send(id, era, true, None, contexts));
+            return None;
+        }
+        Some(call.depart(id, era, contexts))
+    }
+
+    /// The same for whoever wants a message.
+    pub(super) fn start_call(&mut self, now: Instant, call: CallRequest, out: &mut Vec<Output>) {
+        if let Some(departure) = self.call(now, call, out) {
+            out.push(Output::send(departure.lane(), departure.request()));
         }
     }
 
-    /// May this call be made now?
+    /// May this call be made now? In the era that was agreed on, if so.
     pub(super) fn check_call(
         &self,
         key: CallKey,
         method: &MethodName,
         members: Members,
-    ) -> Result<(), CallError> {
+    ) -> Result<Era, CallError> {
         let ClientState::Ready(agreed) = &self.state else {
             return Err(self.not_ready());
         };
@@ -180,7 +225,8 @@ impl ClientMachine {
         if self.calls.len() >= self.config.max_calls {
             return Err(CallError::TooManyCalls(self.config.max_calls));
         }
-        check_method(agreed, method, members)
+        check_method(agreed, method, members)?;
+        Ok(agreed.revision.era())
     }
 
     pub(super) fn is_in_use(&self, key: CallKey) -> bool {
@@ -220,11 +266,10 @@ impl ClientMachine {
             Ok(result) => result,
             Err(error) => return self.finish(key, Err(CallError::Refused(error)), out),
         };
-        let kind = result.result_type();
-        if self.era() != Some(Era::Stateless) || kind.as_deref() == Some("complete") {
-            drop(kind);
+        if self.era() != Some(Era::Stateless) || result.is_complete() {
             return self.finish(key, Ok(result), out);
         }
+        let kind = result.result_type();
         let Some(method) = self.calls.get(&key).map(|call| call.method.known()) else {
             return;
         };

@@ -27,19 +27,19 @@ impl Context {
         }
     }
 
+    /// What comes before parameters without a `_meta` of their own.
+    pub(super) fn front(&mut self, token: Option<i64>) -> &[u8] {
+        match token {
+            Some(_) => self.text.with_token(token),
+            None => &[],
+        }
+    }
+
     /// The parameters of a request, with its progress token.
-    pub(super) fn params(
-        &mut self,
-        params: Option<&Payload>,
-        has_meta: bool,
-        token: Option<i64>,
-    ) -> Option<Payload> {
+    pub(super) fn params(&self, params: Option<&Payload>, token: Option<i64>) -> Option<Payload> {
         let Some(token) = token else {
             return params.cloned();
         };
-        if !has_meta {
-            return Some(self.text.put_before(params, Some(token)));
-        }
         let mut meta = MemberText::default();
         meta.push(
             key::PROGRESS_TOKEN,

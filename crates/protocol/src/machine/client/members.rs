@@ -34,7 +34,7 @@ impl MemberFinder {
 
     pub(super) fn find(&self, params: Option<&Payload>) -> Members {
         let mut found = Members::default();
-        let Some(params) = params else {
+        let Some(params) = params.filter(|params| !params.is_plain_call()) else {
             return found;
         };
         let text = params.text();

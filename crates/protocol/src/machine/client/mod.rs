@@ -4,12 +4,13 @@
 //! `question` brings what the server asks to the host, in either era,
 //! `listening` keeps subscriptions, `reopening` heals a session that the server has lost.
 //! What differs by era is in `legacy` and `modern`; `meta_text` writes what requests carry,
-//! `parked` holds calls that are not on the wire.
+//! `departure` lends a request to whoever sends it, `parked` holds calls that are not on the wire.
 //!
 //! Specification: basic/lifecycle, basic/versioning, basic/patterns.
 
 mod call;
 mod call_error;
+mod departure;
 mod input;
 mod legacy;
 mod listening;
@@ -35,6 +36,7 @@ use crate::types::{LoggingLevel, SetLevelRequestParams};
 pub use crate::machine::allowance::{Expired, Timeouts};
 pub use call::{CallKey, CallRequest};
 pub use call_error::CallError;
+pub use departure::Departure;
 pub use input::{Agreed, ClientConfig, Failure, Ignored, Input, LaneEnd, Mode, Output, Violation};
 pub use question::{Question, QuestionKey};
 

@@ -47,17 +47,18 @@ impl Context {
         self.text = MetaText::new(&self.with_level);
     }
 
+    /// What comes before parameters without a `_meta` of their own.
+    pub(super) fn front(&mut self, token: Option<i64>) -> &[u8] {
+        self.text.with_token(token)
+    }
+
     /// The parameters of a request, with its context and what this round adds.
     pub(super) fn params(
-        &mut self,
+        &self,
         params: Option<&Payload>,
-        has_meta: bool,
         token: Option<i64>,
         retry: Option<&Gathered>,
     ) -> Payload {
-        if !has_meta && retry.is_none() {
-            return self.text.put_before(params, token);
-        }
         let mut meta = self.with_level.clone();
         if let Some(token) = token {
             meta.push(

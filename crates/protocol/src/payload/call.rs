@@ -1,0 +1,122 @@
+//! The parameters of a call to a tool: its name and its arguments.
+//!
+//! They are what clients write most, so it is known of them what others are searched for.
+//!
+//! Specification: server/tools (calling tools).
+
+use serde::Serialize;
+
+use super::{Noted, Payload, Span};
+use crate::json_string;
+
+impl Payload {
+    /// Writes the parameters of `tools/call`: a name, and arguments that are written as a JSON
+    /// object. What is written as `null` is no arguments.
+    ///
+    /// ```
+    /// use switchboard_protocol::Payload;
+    ///
+    /// let params = Payload::encode_call("add", &serde_json::json!({"a": 1})).unwrap();
+    /// assert_eq!(params.text(), r#"{"name":"add","arguments":{"a":1}}"#);
+    /// ```
+    ///
+    /// # Errors
+    /// When the arguments have no JSON form, as a map with keys that are not strings.
+    pub fn encode_call<A: Serialize + ?Sized>(
+        name: &str,
+        arguments: &A,
+    ) -> Result<Self, serde_json::Error> {
+        // Most calls fit; the vector grows for those that do not.
+        let mut text = Vec::with_capacity(256);
+        text.extend_from_slice(BEFORE_NAME);
+        json_string::write(name, &mut text);
+        let name = Span::new(BEFORE_NAME.len(), text.len());
+        text.extend_from_slice(BEFORE_ARGUMENTS);
+        let start = text.len();
+        serde_json::to_writer(&mut text, arguments)?;
+        if text.get(start..) == Some(b"null") {
+            text.truncate(start);
+            text.extend_from_slice(b"{}");
+        }
+        let arguments = Span::new(start, text.len());
+        text.push(b'}');
+        let written = Self::from_own(text);
+        Ok(Self {
+            noted: Noted {
+                known: true,
+                name,
+                arguments,
+                ..written.noted
+            },
+            text: written.text,
+        })
+    }
+
+    /// Is it known to have a name and arguments and nothing else?
+    pub(crate) fn is_plain_call(&self) -> bool {
+        let Noted {
+            known,
+            name,
+            arguments,
+            ..
+        } = &self.noted;
+        *known
+            && arguments.is_some()
+            && name.start as usize == BEFORE_NAME.len()
+            && arguments.start as usize == name.end as usize + BEFORE_ARGUMENTS.len()
+            && arguments.end as usize + 1 == self.text.len()
+    }
+}
+
+const BEFORE_NAME: &[u8] = b"{\"name\":";
+const BEFORE_ARGUMENTS: &[u8] = b",\"arguments\":";
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+    use crate::jsonrpc::Limits;
+
+    #[test]
+    fn what_is_written_is_what_is_read() {
+        for arguments in [serde_json::json!({}), serde_json::json!({"a": [1, "\""]})] {
+            let written = Payload::encode_call("a\"b", &arguments).unwrap();
+            let read = Payload::parse(written.text().clone(), &Limits::default()).unwrap();
+            assert_eq!(written.name(), read.name());
+            assert_eq!(written.arguments(), read.arguments());
+            assert_eq!(written.meta(), None);
+            assert!(written.is_plain_call() && read.is_plain_call());
+            assert!(written.is_one_line());
+        }
+    }
+
+    #[test]
+    fn nothing_is_written_as_no_arguments() {
+        let written = Payload::encode_call("a", &()).unwrap();
+        assert_eq!(written.text(), r#"{"name":"a","arguments":{}}"#);
+        let within = serde_json::json!({"arguments": null});
+        let written = Payload::encode_call("a", &within).unwrap();
+        assert_eq!(
+            written.text(),
+            r#"{"name":"a","arguments":{"arguments":null}}"#
+        );
+    }
+
+    #[test]
+    fn a_call_with_more_in_it_is_not_plain() {
+        for text in [
+            "{}",
+            r#"{"name":"a"}"#,
+            r#"{"name":"a","task":{}}"#,
+            r#"{"name":"a","arguments":{},"task":{}}"#,
+            r#"{"name":"a","arguments":{},"_meta":{}}"#,
+            r#"{"task":{},"name":"a","arguments":{}}"#,
+            r#"{"name":"a","task":{},"arguments":{}}"#,
+            r#"{"name":"a", "arguments":{} }"#,
+        ] {
+            let read = Payload::parse(Bytes::from_static(text.as_bytes()), &Limits::default());
+            assert!(!read.unwrap().is_plain_call(), "{text}");
+        }
+    }
+}
