@@ -5,46 +5,70 @@
 //!
 //! Specification: the schemas leave every object open.
 
-use serde::{Deserialize, Serialize};
+use std::sync::LazyLock;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 /// Unknown members of an object, by name.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Extra(Map<String, Value>);
+///
+/// Nearly always there are none, and then it is one word.
+#[derive(Clone, Debug, Default)]
+pub struct Extra(Option<Box<Map<String, Value>>>);
 
 impl Extra {
     /// Is there none?
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.as_map().is_empty()
     }
 
     /// The member with this name.
     pub fn member(&self, name: &str) -> Option<&Value> {
-        self.0.get(name)
+        self.0.as_ref()?.get(name)
     }
 
     /// Adds a member, or replaces the one with this name.
     ///
     /// A name that the surrounding type knows would stand on the wire twice.
     pub fn insert(&mut self, name: impl Into<String>, value: Value) {
-        self.0.insert(name.into(), value);
+        self.as_map_mut().insert(name.into(), value);
     }
 
     /// All members.
     pub fn as_map(&self) -> &Map<String, Value> {
-        &self.0
+        static NONE: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
+        self.0.as_deref().unwrap_or(&NONE)
     }
 
     /// All members, to change them.
     pub fn as_map_mut(&mut self) -> &mut Map<String, Value> {
-        &mut self.0
+        self.0.get_or_insert_default()
     }
 }
 
 impl From<Map<String, Value>> for Extra {
     fn from(members: Map<String, Value>) -> Self {
-        Self(members)
+        Self((!members.is_empty()).then(|| Box::new(members)))
+    }
+}
+
+impl PartialEq for Extra {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_map() == other.as_map()
+    }
+}
+
+impl Eq for Extra {}
+
+impl Serialize for Extra {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.as_map().serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Extra {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Map::deserialize(deserializer).map(Self::from)
     }
 }
 
