@@ -21,7 +21,7 @@ use bytes::Bytes;
 pub use error_object::{ErrorCode, ErrorObject};
 pub use limits::Limits;
 pub use read::{Frame, Malformed, Problem, Shape};
-pub use reader::FrameReader;
+pub use reader::{FrameReader, UsualResult};
 pub use request_id::{BadRequestId, RequestId};
 
 use crate::method::Method;

@@ -63,21 +63,23 @@ impl FrameReader {
         }
     }
 
+    /// Reads a frame if it is a result that is written as most are, without the way through a
+    /// message. Whatever else it is, [`read`](Self::read) says.
+    pub fn read_result(&self, frame: &Bytes) -> Option<UsualResult> {
+        let mut scanner = self.enter(frame)?;
+        let id = scanner.guess_number()?;
+        let (part, noted) = read_result(&mut scanner)?;
+        let result = Payload::of_frame(frame.clone(), &part, noted);
+        Some(UsualResult { id, result })
+    }
+
     /// Reads a request or a result if it is written as most are: JSON-RPC's own members in their
     /// order, a number for an id, a method of the table, and no white space between them.
     fn read_usual(&mut self, frame: &[u8]) -> Option<Usual> {
-        if frame.len() > self.limits.bytes {
-            return None;
-        }
-        let mut scanner = Scanner::new(frame, self.limits.bounds());
-        scanner.enter(b'{').ok()?;
-        if !scanner.guess_all(b"\"jsonrpc\":\"2.0\",\"id\":", 2) {
-            return None;
-        }
+        let mut scanner = self.enter(frame)?;
         let id = scanner.guess_number()?;
-        if scanner.guess(b",\"result\":") {
-            let (part, noted) = Noted::scan_result(&mut scanner).ok()?;
-            return (scanner.guess_end() && scanner.is_at_end()).then_some(Usual {
+        if let Some((part, noted)) = read_result(&mut scanner) {
+            return Some(Usual {
                 id,
                 method: None,
                 part,
@@ -101,6 +103,38 @@ impl FrameReader {
             noted,
         })
     }
+
+    /// A scanner behind `"id":`, if the frame begins as most do.
+    #[inline]
+    fn enter<'a>(&self, frame: &'a [u8]) -> Option<Scanner<'a>> {
+        if frame.len() > self.limits.bytes {
+            return None;
+        }
+        let mut scanner = Scanner::new(frame, self.limits.bounds());
+        scanner.enter(b'{').ok()?;
+        scanner
+            .guess_all(b"\"jsonrpc\":\"2.0\",\"id\":", 2)
+            .then_some(scanner)
+    }
+}
+
+/// A result that is written as most are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct UsualResult {
+    /// The number of the request that it answers.
+    pub id: i64,
+    /// The result.
+    pub result: Payload,
+}
+
+/// Reads a result up to the end of its frame. If there is none, nothing is stepped over.
+fn read_result(scanner: &mut Scanner<'_>) -> Option<(Range<usize>, Noted)> {
+    if !scanner.guess(b",\"result\":") {
+        return None;
+    }
+    let found = Noted::scan_result(scanner).ok()?;
+    (scanner.guess_end() && scanner.is_at_end()).then_some(found)
 }
 
 /// Reads any method of the table, up to where the parameters begin.
@@ -176,6 +210,10 @@ mod tests {
     fn check(reader: &mut FrameReader, text: &[u8]) {
         let frame = Bytes::copy_from_slice(text);
         let expected = Frame::read_any(&frame, &reader.limits);
+        if let Some(UsualResult { id, result }) = reader.read_result(&frame) {
+            let message = Response::new(RequestId::from(id), Ok(result)).into();
+            assert_eq!(Ok(Frame::Single(message)), expected);
+        }
         let found = reader.read(frame);
         let shown = text.escape_ascii();
         assert_eq!(found, expected, "{shown}");

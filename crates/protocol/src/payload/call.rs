@@ -26,8 +26,7 @@ impl Payload {
         name: &str,
         arguments: &A,
     ) -> Result<Self, serde_json::Error> {
-        // Most calls fit; the vector grows for those that do not.
-        let mut text = Vec::with_capacity(256);
+        let mut text = Vec::with_capacity(SHORT_CALL);
         text.extend_from_slice(BEFORE_NAME);
         json_string::write(name, &mut text);
         let name = Span::new(BEFORE_NAME.len(), text.len());
@@ -67,6 +66,10 @@ impl Payload {
             && arguments.end as usize + 1 == self.text.len()
     }
 }
+
+/// Many calls fit; the vector grows for those that do not. A piece of memory of this size is what
+/// allocators keep at hand.
+const SHORT_CALL: usize = 112;
 
 const BEFORE_NAME: &[u8] = b"{\"name\":";
 const BEFORE_ARGUMENTS: &[u8] = b",\"arguments\":";

@@ -6,11 +6,13 @@
 
 use std::time::{Duration, Instant};
 
-use crate::jsonrpc::{ErrorObject, MethodName, Request, RequestId};
+use crate::jsonrpc::{
+    ErrorObject, Frame, MethodName, Request, RequestId, Response, UsualResult,
+};
 use crate::machine::allowance::{Allowance, Expired, Timeouts};
 use crate::machine::client::call_error::CallError;
 use crate::machine::client::departure::Departure;
-use crate::machine::client::input::{Agreed, Ignored, Output, Violation};
+use crate::machine::client::input::{Agreed, Ignored, Input, Output, Violation};
 use crate::machine::client::members::Members;
 use crate::machine::client::{ClientMachine, ClientState, Owner, legacy, modern};
 use crate::machine::declared;
@@ -158,7 +160,7 @@ impl Backoff {
 }
 
 impl ClientMachine {
-    /// Makes a call as [`Input::Call`](super::Input::Call) does, and lends its request to whoever
+    /// Makes a call as [`Input::Call`] does, and lends its request to whoever
     /// writes it. Without one, what must happen next is appended as always.
     pub fn call(
         &mut self,
@@ -207,6 +209,39 @@ impl ClientMachine {
         if let Some(departure) = self.call(now, call, out) {
             out.push(Output::send(departure.lane(), departure.request()));
         }
+    }
+
+    /// Takes a result as [`Input::Received`] does, and gives it to whoever
+    /// brings it to its caller. Without one, what must happen next is appended as always.
+    pub fn receive(
+        &mut self,
+        now: Instant,
+        received: UsualResult,
+        out: &mut Vec<Output>,
+    ) -> Option<(CallKey, Payload)> {
+        let UsualResult { id, result } = received;
+        let Some(entry) = self.pending.remove(id) else {
+            let message = Response::new(RequestId::from(id), Ok(result)).into();
+            let (lane, frame) = (Lane::SHARED, Ok(Frame::Single(message)));
+            self.handle(now, Input::Received { lane, frame }, out);
+            return None;
+        };
+        match entry.owner {
+            Owner::Call(key) if self.is_all(&result) => {
+                let call = self.calls.remove(&key)?;
+                self.note_level(call);
+                Some((key, result))
+            }
+            _ => {
+                self.answered(now, entry, Ok(result), out);
+                None
+            }
+        }
+    }
+
+    /// Does a call end with this result?
+    fn is_all(&self, result: &Payload) -> bool {
+        self.era() != Some(Era::Stateless) || result.is_complete()
     }
 
     /// May this call be made now? In the era that was agreed on, if so.
@@ -266,7 +301,7 @@ impl ClientMachine {
             Ok(result) => result,
             Err(error) => return self.finish(key, Err(CallError::Refused(error)), out),
         };
-        if self.era() != Some(Era::Stateless) || result.is_complete() {
+        if self.is_all(&result) {
             return self.finish(key, Ok(result), out);
         }
         let kind = result.result_type();
@@ -444,11 +479,17 @@ impl ClientMachine {
             Stage::Backoff(_) => self.retries.forget(key),
             Stage::Sent(_) => {}
         }
-        if call.method == Method::LoggingSetLevel && outcome.is_ok() {
-            // The next session is told the same.
-            self.session.log_level = call.params;
+        if outcome.is_ok() {
+            self.note_level(call);
         }
         out.push(Output::Finished { key, outcome });
+    }
+
+    /// The next session is told the same as this one.
+    fn note_level(&mut self, granted: Call) {
+        if granted.method == Method::LoggingSetLevel {
+            self.session.log_level = granted.params;
+        }
     }
 
     pub(super) fn cancel(

@@ -24,9 +24,11 @@ mod reopening;
 
 use std::time::Instant;
 
-use crate::jsonrpc::{Frame, Malformed, Message, Notification, RequestId, Response, Shape};
+use crate::jsonrpc::{
+    ErrorObject, Frame, Malformed, Message, Notification, RequestId, Response, Shape,
+};
 use crate::machine::Lane;
-use crate::machine::pending::Pending;
+use crate::machine::pending::{Entry, Pending};
 use crate::machine::table::Table;
 use crate::method::Method;
 use crate::payload::Payload;
@@ -286,17 +288,26 @@ impl ClientMachine {
             out.push(Output::Ignored(Ignored::UnknownAnswer(response.id)));
             return;
         };
+        self.answered(now, entry, response.outcome, out);
+    }
+
+    /// A request of ours has its answer.
+    fn answered(
+        &mut self,
+        now: Instant,
+        entry: Entry<Owner>,
+        outcome: Result<Payload, ErrorObject>,
+        out: &mut Vec<Output>,
+    ) {
         match entry.owner {
-            Owner::Probe => self.probe_answered(now, response.outcome, out),
-            Owner::Greeting => self.greeting_answered(now, response.outcome, out),
-            Owner::Call(key) => {
-                self.call_answered(now, key, entry.allowance, response.outcome, out);
-            }
+            Owner::Probe => self.probe_answered(now, outcome, out),
+            Owner::Greeting => self.greeting_answered(now, outcome, out),
+            Owner::Call(key) => self.call_answered(now, key, entry.allowance, outcome, out),
             Owner::Subscribe(key, uri) => {
-                self.subscribe_answered(key, uri, response.outcome.is_ok(), out);
+                self.subscribe_answered(key, uri, outcome.is_ok(), out);
             }
             Owner::Unwanted(uri) => {
-                if response.outcome.is_ok() {
+                if outcome.is_ok() {
                     self.unsubscribe(now, &uri, out);
                 }
             }
