@@ -7,7 +7,7 @@ use std::fmt;
 use std::future::{Future, IntoFuture, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::Poll;
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
@@ -15,8 +15,9 @@ use serde::{Deserialize, Serialize};
 use switchboard_protocol::jsonrpc::MethodName;
 use switchboard_protocol::machine::client::{CallKey, CallRequest, Timeouts as CallTimeouts};
 use switchboard_protocol::types::{CallToolResult, ProgressNotificationParams};
-use switchboard_protocol::{Era, Payload};
+use switchboard_protocol::{Era, Method, Payload};
 
+use crate::call_future::CallFuture;
 use crate::client::Client;
 use crate::error::{Error, ErrorKind};
 use crate::inbox::Command;
@@ -24,9 +25,6 @@ use crate::shared::Shared;
 use crate::slot::{Found, Slot};
 use crate::tool_call::ToolCall;
 use crate::words::plain;
-
-/// The future of a call.
-pub type CallFuture<T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send>>;
 
 /// A call that is made when it is awaited.
 ///
@@ -63,14 +61,28 @@ pub(crate) struct Options {
     asks_for_progress: bool,
     /// Whether anything of it went to the server.
     was_sent: bool,
+    /// The request that is out.
+    sent: Option<Sent>,
+}
+
+/// A request that is out. Given up before its outcome, it is cancelled at the server.
+struct Sent {
+    key: CallKey,
+    slot: Arc<Slot>,
 }
 
 /// What a call asks for.
 pub(crate) enum Body {
     /// A method with its parameters.
-    Plain(MethodName, Result<Option<Payload>, Arc<serde_json::Error>>),
+    Plain(Plain),
     /// A tool.
     Tool(ToolCall),
+}
+
+/// One request and its answer, of any method.
+pub(crate) struct Plain {
+    method: MethodName,
+    params: Result<Option<Payload>, Arc<serde_json::Error>>,
 }
 
 impl<T> Call<T> {
@@ -90,6 +102,7 @@ impl<T> Call<T> {
                 cancel: None,
                 asks_for_progress: matches!(body, Body::Tool(_)),
                 was_sent: false,
+                sent: None,
             },
             body,
             read,
@@ -144,6 +157,28 @@ impl<T> Call<T> {
             read,
         }
     }
+
+    /// Checks and reads what came of it.
+    pub(crate) fn finish(&self, outcome: Result<Payload, ErrorKind>) -> Result<T, Error> {
+        let result = outcome.and_then(|payload| {
+            if let Body::Tool(tool) = &self.body {
+                tool.check_output(&self.options.client, &payload)?;
+            }
+            (self.read)(&payload)
+        });
+        result.map_err(|kind| self.fail(kind))
+    }
+
+    #[cold]
+    pub(crate) fn fail(&self, kind: ErrorKind) -> Error {
+        let server = &self.options.client.shared().name;
+        let error = Error::new(server, self.body.operation(), kind);
+        if self.options.was_sent {
+            error
+        } else {
+            error.unsent()
+        }
+    }
 }
 
 impl<T: DeserializeOwned> Call<T> {
@@ -154,7 +189,8 @@ impl<T: DeserializeOwned> Call<T> {
         params: Option<&(impl Serialize + ?Sized)>,
     ) -> Self {
         let params = params.map(Payload::encode).transpose().map_err(Arc::new);
-        Self::new(client, Body::Plain(method.into(), params), decode)
+        let method = method.into();
+        Self::new(client, Body::Plain(Plain { method, params }), decode)
     }
 }
 
@@ -189,41 +225,78 @@ impl<T: Send + 'static> IntoFuture for Call<T> {
     type Output = Result<T, Error>;
     type IntoFuture = CallFuture<T>;
 
-    fn into_future(mut self) -> CallFuture<T> {
-        Box::pin(async move {
-            let outcome = self.body.run(&mut self.options).await;
-            let result = outcome.and_then(|payload| (self.read)(&payload));
-            result.map_err(|kind| {
-                let server = &self.options.client.shared().name;
-                let error = Error::new(server, self.body.operation(), kind);
-                if self.options.was_sent {
-                    error
-                } else {
-                    error.unsent()
-                }
-            })
-        })
+    fn into_future(self) -> CallFuture<T> {
+        CallFuture::new(self)
     }
 }
 
 impl Body {
-    async fn run(&mut self, options: &mut Options) -> Result<Payload, ErrorKind> {
+    /// The request that this is, if it is no more than one.
+    pub(crate) fn single(
+        &mut self,
+        shared: &Shared,
+        era: Era,
+    ) -> Option<Result<(MethodName, Option<Payload>), ErrorKind>> {
         match self {
-            Self::Plain(method, params) => {
-                let params = std::mem::replace(params, Ok(None));
-                let params = params.map_err(ErrorKind::BadArguments)?;
-                options.send(method.clone(), params).await
+            Self::Plain(plain) => Some(plain.take()),
+            Self::Tool(tool) => {
+                let params = tool.single(shared, era)?;
+                Some(params.map(|params| (Method::ToolsCall.into(), Some(params))))
+            }
+        }
+    }
+
+    /// Is there no more to be done after this came of the first request?
+    pub(crate) fn is_over(
+        &self,
+        shared: &Shared,
+        era: Era,
+        outcome: &Result<Payload, ErrorKind>,
+    ) -> bool {
+        match self {
+            Self::Plain(_) => true,
+            Self::Tool(_) => ToolCall::is_over(shared, era, outcome),
+        }
+    }
+
+    pub(crate) async fn run(&mut self, options: &mut Options) -> Result<Payload, ErrorKind> {
+        match self {
+            Self::Plain(plain) => {
+                let (method, params) = plain.take()?;
+                options.send(method, params).await
             }
             Self::Tool(tool) => tool.run(options).await,
+        }
+    }
+
+    /// Goes on after the first request.
+    pub(crate) async fn run_on(
+        &self,
+        options: &mut Options,
+        era: Era,
+        outcome: Result<Payload, ErrorKind>,
+    ) -> Result<Payload, ErrorKind> {
+        match self {
+            Self::Plain(_) => outcome,
+            Self::Tool(tool) => tool.run_on(options, era, false, outcome).await,
         }
     }
 
     /// What an error says was done.
     fn operation(&self) -> String {
         match self {
-            Self::Plain(method, _) => method.as_str().to_owned(),
+            Self::Plain(plain) => plain.method.as_str().to_owned(),
             Self::Tool(tool) => format!("tools/call {}", tool.name()),
         }
+    }
+}
+
+impl Plain {
+    /// What is sent. It is sent once.
+    fn take(&mut self) -> Result<(MethodName, Option<Payload>), ErrorKind> {
+        let params = std::mem::replace(&mut self.params, Ok(None));
+        let params = params.map_err(ErrorKind::BadArguments)?;
+        Ok((self.method.clone(), params))
     }
 }
 
@@ -238,46 +311,97 @@ impl Options {
     }
 
     /// Makes one request of this call and waits for what comes of it.
-    ///
-    /// A call may take several requests; each has a key of its own, but for the first.
     pub(crate) async fn send(
         &mut self,
         method: MethodName,
         params: Option<Payload>,
     ) -> Result<Payload, ErrorKind> {
         self.era().await?;
-        let mut request = CallRequest::new(self.key, method, params);
-        request.timeouts = Some(self.timeouts());
-        request.progress = self.progress.is_some() || self.asks_for_progress;
-        let shared = self.client.shared();
-        self.key = shared.next_key();
-        let mut sent = Sent::new(shared, request)?;
-        self.was_sent = true;
-        let (cancel, progress) = (&mut self.cancel, &mut self.progress);
+        let mut request = Some((method, params));
         poll_fn(|cx| {
-            if let Some(token) = cancel
-                && token.as_mut().poll(cx).is_ready()
-            {
-                *cancel = None;
-                sent.cancel();
+            if let Some((method, params)) = request.take() {
+                self.depart(method, params, cx)?;
             }
-            loop {
-                return match sent.slot.poll(cx) {
-                    Poll::Ready(Found::Progress(params)) => {
-                        if let (Some(hear), Ok(report)) = (&mut *progress, decode(&params)) {
-                            hear(report);
-                        }
-                        continue;
-                    }
-                    Poll::Ready(Found::Outcome(outcome)) => {
-                        sent.is_over = true;
-                        Poll::Ready(outcome.map_err(ErrorKind::from))
-                    }
-                    Poll::Pending => Poll::Pending,
-                };
-            }
+            self.poll_outcome(cx)
         })
         .await
+    }
+
+    /// Makes one request of this call, for the task that polls it.
+    ///
+    /// A call may take several requests; each has a key of its own, but for the first.
+    pub(crate) fn depart(
+        &mut self,
+        method: MethodName,
+        params: Option<Payload>,
+        cx: &Context<'_>,
+    ) -> Result<(), ErrorKind> {
+        self.give_up();
+        let shared = self.client.shared();
+        let key = if self.was_sent {
+            shared.next_key()
+        } else {
+            self.key
+        };
+        let mut request = CallRequest::new(key, method, params);
+        request.timeouts = Some(self.timeouts());
+        request.progress = self.progress.is_some() || self.asks_for_progress;
+        let slot = Arc::new(Slot::new(cx));
+        if !shared.inbox.push(Command::Call(request, Arc::clone(&slot))) {
+            return Err(shared.why_over());
+        }
+        self.was_sent = true;
+        self.sent = Some(Sent { key, slot });
+        Ok(())
+    }
+
+    /// What comes of the request that is out.
+    pub(crate) fn poll_outcome(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<Payload, ErrorKind>> {
+        if let Some(token) = &mut self.cancel
+            && token.as_mut().poll(cx).is_ready()
+        {
+            self.cancel = None;
+            self.cancel_request();
+        }
+        let Some(sent) = &self.sent else {
+            return Poll::Pending;
+        };
+        loop {
+            match ready!(sent.slot.poll(cx)) {
+                Found::Progress(params) => {
+                    if let (Some(hear), Ok(report)) = (&mut self.progress, decode(&params)) {
+                        hear(report);
+                    }
+                }
+                Found::Outcome(outcome) => {
+                    self.sent = None;
+                    return Poll::Ready(outcome.map_err(ErrorKind::from));
+                }
+            }
+        }
+    }
+
+    /// Is there nothing beside the outcome that could end the wait for it?
+    pub(crate) const fn waits_for_outcome_only(&self) -> bool {
+        self.cancel.is_none()
+    }
+
+    /// Nobody waits any more for the request that is out.
+    fn give_up(&mut self) {
+        self.cancel_request();
+        self.sent = None;
+    }
+
+    /// Cancels the request that is out. Its outcome says so.
+    fn cancel_request(&self) {
+        if let Some(sent) = &self.sent {
+            // If nobody takes it, the slot has its outcome already.
+            let shared = self.client.shared();
+            shared.inbox.push(Command::Cancel(sent.key, None));
+        }
     }
 
     /// The era that was agreed on. Waits until calls can be made, as long as this one may take.
@@ -314,40 +438,10 @@ async fn wait_until_ready(client: &Client, limit: Option<Duration>) -> Result<Er
     Ok(ready.revision.era())
 }
 
-/// A request that is out. Dropped before its outcome, it is cancelled at the server.
-struct Sent<'a> {
-    shared: &'a Shared,
-    key: CallKey,
-    slot: Arc<Slot>,
-    is_over: bool,
-}
-
-impl<'a> Sent<'a> {
-    fn new(shared: &'a Shared, request: CallRequest) -> Result<Self, ErrorKind> {
-        let slot = Arc::new(Slot::default());
-        let key = request.key;
-        if !shared.inbox.push(Command::Call(request, Arc::clone(&slot))) {
-            return Err(shared.why_over());
-        }
-        Ok(Self {
-            shared,
-            key,
-            slot,
-            is_over: false,
-        })
-    }
-
-    fn cancel(&self) {
-        // If nobody takes it, the slot has its outcome already.
-        self.shared.inbox.push(Command::Cancel(self.key, None));
-    }
-}
-
-impl Drop for Sent<'_> {
+/// Dropping the future of a call is cancelling.
+impl Drop for Options {
     fn drop(&mut self) {
-        if !self.is_over {
-            self.cancel();
-        }
+        self.give_up();
     }
 }
 

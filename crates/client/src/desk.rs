@@ -10,11 +10,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
-use switchboard_protocol::jsonrpc::Message;
+use switchboard_protocol::Payload;
+use switchboard_protocol::jsonrpc::{Message, UsualResult};
 use switchboard_protocol::machine::Lane;
 use switchboard_protocol::machine::client::{
-    Agreed, CallError, CallKey, CallRequest, ClientConfig, ClientMachine, Expired, Failure, Input,
-    Output, QuestionKey,
+    Agreed, CallError, CallKey, CallRequest, ClientConfig, ClientMachine, Departure, Expired,
+    Failure, Input, Output, QuestionKey,
 };
 use tokio::task::AbortHandle;
 
@@ -32,6 +33,8 @@ use crate::telling;
 pub(crate) trait Wire {
     /// Takes a message for the server.
     fn send(&mut self, lane: Lane, message: Message);
+    /// Takes the request of a call.
+    fn depart(&mut self, request: &Departure<'_>);
     /// The answer on this lane is no longer wanted.
     fn close_lane(&mut self, lane: Lane);
     /// The server is to be started anew.
@@ -60,7 +63,7 @@ pub(crate) struct Desk {
     cause: Option<Cause>,
     is_open: bool,
     is_over: bool,
-    /// Kept for its memory.
+    /// What is to be done; empty between two calls of this.
     out: Vec<Output>,
 }
 
@@ -201,8 +204,23 @@ impl Desk {
 
     /// Takes one thing that happened.
     pub(crate) fn handle(&mut self, now: Instant, input: Input, wire: &mut impl Wire) {
+        self.machine.handle(now, input, &mut self.out);
+        self.carry_out_all(wire);
+    }
+
+    /// Takes a result that was read in one go.
+    pub(crate) fn receive(&mut self, now: Instant, received: UsualResult, wire: &mut impl Wire) {
+        if let Some((key, result)) = self.machine.receive(now, received, &mut self.out) {
+            self.finish(key, Ok(result));
+        }
+        self.carry_out_all(wire);
+    }
+
+    fn carry_out_all(&mut self, wire: &mut impl Wire) {
+        if self.out.is_empty() {
+            return;
+        }
         let mut out = std::mem::take(&mut self.out);
-        self.machine.handle(now, input, &mut out);
         for output in out.drain(..) {
             self.carry_out(output, wire);
         }
@@ -211,7 +229,10 @@ impl Desk {
 
     fn call(&mut self, now: Instant, request: CallRequest, slot: Arc<Slot>, wire: &mut impl Wire) {
         self.slots.insert(request.key, slot);
-        self.handle(now, Input::Call(request), wire);
+        if let Some(departure) = self.machine.call(now, request, &mut self.out) {
+            wire.depart(&departure);
+        }
+        self.carry_out_all(wire);
     }
 
     fn hold(&mut self, now: Instant, request: CallRequest, slot: Arc<Slot>) {
@@ -296,10 +317,10 @@ impl Desk {
         }
     }
 
-    fn finish(&mut self, key: CallKey, outcome: Result<switchboard_protocol::Payload, CallError>) {
-        let outcome = outcome.map_err(|error| Unanswered {
-            error,
-            cause: self.cause.clone(),
+    fn finish(&mut self, key: CallKey, outcome: Result<Payload, CallError>) {
+        let outcome = outcome.map_err(|error| {
+            let cause = self.cause.clone();
+            Box::new(Unanswered { error, cause })
         });
         if let Some(slot) = self.slots.remove(&key) {
             slot.finish(outcome);
@@ -386,7 +407,7 @@ impl Drop for Desk {
             let report = Report::new(&*self.target, Phase::Open, Reason::Abandoned);
             self.shared.enter(State::Failed(Arc::new(report)));
         }
-        let over = || Unanswered::from(CallError::Lost("the connection is over".to_owned()));
+        let over = || Box::<Unanswered>::from(CallError::Lost("the connection is over".to_owned()));
         for slot in self.slots.values() {
             slot.finish(Err(over()));
         }
@@ -394,7 +415,7 @@ impl Drop for Desk {
             channel.end(Err(over()));
         }
         let unsent = || {
-            Unanswered::from(match &*self.shared.state.borrow() {
+            Box::<Unanswered>::from(match &*self.shared.state.borrow() {
                 State::Closed => CallError::Closed,
                 state => CallError::Over(state.to_string()),
             })
@@ -415,9 +436,9 @@ impl Drop for Desk {
     }
 }
 
-impl From<CallError> for Unanswered {
+impl From<CallError> for Box<Unanswered> {
     fn from(error: CallError) -> Self {
-        Self { error, cause: None }
+        Self::new(Unanswered { error, cause: None })
     }
 }
 

@@ -337,8 +337,8 @@ pub(crate) enum Cause {
     Http(HttpFailure),
 }
 
-impl From<Unanswered> for ErrorKind {
-    fn from(unanswered: Unanswered) -> Self {
+impl From<Box<Unanswered>> for ErrorKind {
+    fn from(unanswered: Box<Unanswered>) -> Self {
         match (unanswered.error, unanswered.cause) {
             // What the server said itself goes before how it was said.
             (CallError::Refused(error), _) => Self::Refused(error),

@@ -20,6 +20,7 @@
 
 mod asking;
 mod call;
+mod call_future;
 mod client;
 mod desk;
 mod driver;
@@ -48,7 +49,8 @@ mod tools;
 mod watched;
 mod words;
 
-pub use call::{Call, CallFuture};
+pub use call::Call;
+pub use call_future::CallFuture;
 pub use client::Client;
 pub use error::{Class, Error, ErrorKind, HttpFailure, HttpProblem};
 pub use handlers::Handlers;

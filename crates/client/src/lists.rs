@@ -6,6 +6,7 @@
 //!
 //! Specification: 2026-07-28 server/utilities/caching; list changes of server/*.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -63,7 +64,11 @@ impl Lists {
 
 /// One list.
 #[derive(Debug)]
-pub(crate) struct Kept<T>(Mutex<Entry<T>>);
+pub(crate) struct Kept<T> {
+    entry: Mutex<Entry<T>>,
+    /// Whether there ever was one: what every call wants to know, without a lock.
+    is_known: AtomicBool,
+}
 
 #[derive(Debug)]
 struct Entry<T> {
@@ -123,6 +128,9 @@ impl<T> Kept<T> {
     }
 
     pub(crate) fn last(&self) -> Option<Arc<T>> {
+        if !self.is_known.load(Ordering::Acquire) {
+            return None;
+        }
         self.lock().last.clone()
     }
 
@@ -139,6 +147,7 @@ impl<T> Kept<T> {
             Fresh::No
         };
         entry.last = Some(list);
+        self.is_known.store(true, Ordering::Release);
     }
 
     fn forget(&self) {
@@ -148,17 +157,20 @@ impl<T> Kept<T> {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Entry<T>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.entry.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl<T> Default for Kept<T> {
     fn default() -> Self {
-        Self(Mutex::new(Entry {
-            last: None,
-            fresh: Fresh::No,
-            epoch: 0,
-        }))
+        Self {
+            entry: Mutex::new(Entry {
+                last: None,
+                fresh: Fresh::No,
+                epoch: 0,
+            }),
+            is_known: AtomicBool::new(false),
+        }
     }
 }
 

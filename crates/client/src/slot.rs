@@ -13,7 +13,7 @@ use crate::error::Cause;
 use crate::watched::Watched;
 
 /// What became of a call.
-pub(crate) type Outcome = Result<Payload, Unanswered>;
+pub(crate) type Outcome = Result<Payload, Box<Unanswered>>;
 
 /// Why a call has no result.
 #[derive(Clone, Debug)]
@@ -44,6 +44,11 @@ pub(crate) enum Found {
 }
 
 impl Slot {
+    /// A slot that the task waits for that is polled now.
+    pub(crate) fn new(cx: &Context<'_>) -> Self {
+        Self(Watched::new(State::default(), cx))
+    }
+
     /// The call is over.
     pub(crate) fn finish(&self, outcome: Outcome) {
         self.0.change(|state| state.outcome = Some(outcome));

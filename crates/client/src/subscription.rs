@@ -83,7 +83,7 @@ struct State {
     granted: Option<SubscriptionFilter>,
     changes: VecDeque<Change>,
     dropped: u64,
-    end: Option<Result<(), Unanswered>>,
+    end: Option<Result<(), Box<Unanswered>>>,
 }
 
 impl Channel {
@@ -105,7 +105,7 @@ impl Channel {
         });
     }
 
-    pub(crate) fn end(&self, outcome: Result<(), Unanswered>) {
+    pub(crate) fn end(&self, outcome: Result<(), Box<Unanswered>>) {
         self.0.change(|state| state.end = Some(outcome));
     }
 
@@ -139,11 +139,8 @@ impl Channel {
                 return Some(Ok(Some(change)));
             }
             Some(match state.end.as_ref()? {
-                Ok(())
-                | Err(Unanswered {
-                    error: CallError::Cancelled,
-                    ..
-                }) => Ok(None),
+                Ok(()) => Ok(None),
+                Err(unanswered) if unanswered.error == CallError::Cancelled => Ok(None),
                 Err(unanswered) => Err(unanswered.clone().into()),
             })
         })

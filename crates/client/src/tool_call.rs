@@ -46,22 +46,51 @@ impl ToolCall {
         &self.name
     }
 
+    /// The parameters, if it takes but one request as far as is known before.
+    pub(crate) fn single(&self, shared: &Shared, era: Era) -> Option<Result<Payload, ErrorKind>> {
+        if mirrors(shared, era) && !shared.lists.knows_tools() || self.is_task(shared, era) {
+            return None;
+        }
+        Some(self.params(false))
+    }
+
+    /// Is there no more to be done after this came of the first request?
+    pub(crate) fn is_over(
+        shared: &Shared,
+        era: Era,
+        outcome: &Result<Payload, ErrorKind>,
+    ) -> bool {
+        match outcome {
+            Ok(payload) => matches!(task::begun(era, false, payload), Ok(None)),
+            Err(kind) => !(mirrors(shared, era) && is_mismatch(kind)),
+        }
+    }
+
     /// Makes the call and, if it becomes a task, waits for the task.
     pub(crate) async fn run(&self, options: &mut Options) -> Result<Payload, ErrorKind> {
         let era = options.era().await?;
         let shared = options.client.shared();
         // Headers repeat arguments there. Which ones is in the tool's schema; a server that does
         // not list is called without.
-        let mirrors = shared.is_http && era == Era::Stateless;
-        if mirrors && !shared.lists.knows_tools() {
+        if mirrors(shared, era) && !shared.lists.knows_tools() {
             let _ = Box::pin(options.client.refresh_tools()).await;
         }
-        let as_task = era == Era::Handshake && self.is_task(options.client.shared());
+        let as_task = self.is_task(options.client.shared(), era);
         let params = self.params(as_task)?;
-        let mut outcome = options.send(Method::ToolsCall.into(), Some(params)).await;
-        let is_mismatch = matches!(&outcome, Err(ErrorKind::Refused(error))
-            if error.code == ErrorCode::HEADER_MISMATCH);
-        if is_mismatch && mirrors {
+        let outcome = options.send(Method::ToolsCall.into(), Some(params)).await;
+        self.run_on(options, era, as_task, outcome).await
+    }
+
+    /// Goes on after the first request.
+    pub(crate) async fn run_on(
+        &self,
+        options: &mut Options,
+        era: Era,
+        as_task: bool,
+        mut outcome: Result<Payload, ErrorKind>,
+    ) -> Result<Payload, ErrorKind> {
+        let is_mismatch = outcome.as_ref().is_err_and(is_mismatch);
+        if is_mismatch && mirrors(options.client.shared(), era) {
             // The schema has changed since it was listed. The call was refused before it ran.
             Box::pin(options.client.refresh_tools())
                 .await
@@ -69,17 +98,19 @@ impl ToolCall {
             let params = self.params(as_task)?;
             outcome = options.send(Method::ToolsCall.into(), Some(params)).await;
         }
-        let mut payload = outcome?;
-        if let Some(task) = task::begun(era, as_task, &payload)? {
-            payload = Box::pin(task::follow(options, era, task)).await?;
+        let payload = outcome?;
+        match task::begun(era, as_task, &payload)? {
+            Some(task) => Box::pin(task::follow(options, era, task)).await,
+            None => Ok(payload),
         }
-        self.check_output(&options.client, &payload)?;
-        Ok(payload)
     }
 
     /// Is the server to run it as a task?
-    fn is_task(&self, shared: &Shared) -> bool {
-        self.as_task || shared.lists.task_support(&self.name) == Some(TaskSupport::Required)
+    fn is_task(&self, shared: &Shared, era: Era) -> bool {
+        let is_wanted = || {
+            self.as_task || shared.lists.task_support(&self.name) == Some(TaskSupport::Required)
+        };
+        era == Era::Handshake && is_wanted()
     }
 
     fn params(&self, as_task: bool) -> Result<Payload, ErrorKind> {
@@ -110,7 +141,11 @@ impl ToolCall {
 
     /// Holds the structured result to the tool's output schema, if the tool was listed.
     #[cfg(feature = "validate")]
-    fn check_output(&self, client: &crate::Client, payload: &Payload) -> Result<(), ErrorKind> {
+    pub(crate) fn check_output(
+        &self,
+        client: &crate::Client,
+        payload: &Payload,
+    ) -> Result<(), ErrorKind> {
         let Some(tools) = client.shared().lists.last_tools() else {
             return Ok(());
         };
@@ -134,9 +169,19 @@ impl ToolCall {
         clippy::unnecessary_wraps,
         reason = "the feature has a body"
     )]
-    fn check_output(&self, _: &crate::Client, _: &Payload) -> Result<(), ErrorKind> {
+    pub(crate) fn check_output(&self, _: &crate::Client, _: &Payload) -> Result<(), ErrorKind> {
         Ok(())
     }
+}
+
+/// Do headers repeat arguments?
+fn mirrors(shared: &Shared, era: Era) -> bool {
+    shared.is_http && era == Era::Stateless
+}
+
+/// Was it refused because the headers do not repeat what they should?
+fn is_mismatch(kind: &ErrorKind) -> bool {
+    matches!(kind, ErrorKind::Refused(error) if error.code == ErrorCode::HEADER_MISMATCH)
 }
 
 #[derive(Serialize)]

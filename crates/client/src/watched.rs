@@ -16,6 +16,12 @@ struct State<T> {
 }
 
 impl<T> Watched<T> {
+    /// A value that the task waits for that is polled now.
+    pub(crate) fn new(value: T, cx: &Context<'_>) -> Self {
+        let waker = Some(cx.waker().clone());
+        Self(Mutex::new(State { value, waker }))
+    }
+
     /// Changes the value and wakes who waits.
     pub(crate) fn change<R>(&self, change: impl FnOnce(&mut T) -> R) -> R {
         let (changed, waker) = {

@@ -11,9 +11,10 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
-use switchboard_protocol::jsonrpc::{Limits as MessageLimits, Message};
+use switchboard_protocol::framing::Line;
+use switchboard_protocol::jsonrpc::{FrameReader, Limits as MessageLimits, Message};
 use switchboard_protocol::machine::Lane;
-use switchboard_protocol::machine::client::{Agreed, Failure, Input};
+use switchboard_protocol::machine::client::{Agreed, Departure, Failure, Input};
 use switchboard_transport::lines::Lines;
 use switchboard_transport::memory::End;
 use switchboard_transport::process::{Exit, Process, ProcessSpec, Stderr};
@@ -81,6 +82,7 @@ enum Ended {
 struct Connection<R, W> {
     desk: Desk,
     lines: Lines<R, W>,
+    reader: FrameReader,
     limits: MessageLimits,
     process: Option<Process>,
     seen: Seen,
@@ -112,6 +114,7 @@ where
         Self {
             desk,
             lines: Lines::new(read, write, limits),
+            reader: FrameReader::new(limits),
             limits,
             seen: Seen {
                 noise: Noise::default(),
@@ -224,14 +227,27 @@ where
         while let Some(line) = self.lines.next_line() {
             count += 1;
             let time = *time.get_or_insert_with(now);
-            let frame = self.seen.noise.read(&line, &self.limits);
-            let lane = Lane::SHARED;
-            self.handle(time, Input::Received { lane, frame });
+            self.take_line(time, &line);
             if self.desk.is_over() || self.seen.restarts {
                 break;
             }
         }
         count
+    }
+
+    fn take_line(&mut self, now: Instant, line: &Line) {
+        if let Line::Text(text) = line
+            && let Some(result) = self.reader.read_result(text)
+        {
+            let mut wire = PipeWire {
+                lines: &mut self.lines,
+                seen: &mut self.seen,
+            };
+            return self.desk.receive(now, result, &mut wire);
+        }
+        let lane = Lane::SHARED;
+        let frame = self.seen.noise.read(line, &self.limits);
+        self.handle(now, Input::Received { lane, frame });
     }
 
     /// A last line needs no line feed. One that breaks off is no message: how the server ended
@@ -348,6 +364,14 @@ impl<R, W> Wire for PipeWire<'_, R, W> {
         self.lines.send(&message);
     }
 
+    fn depart(&mut self, request: &Departure<'_>) {
+        if request.length() < LARGE {
+            self.lines.send_written(|line| request.write(line));
+        } else {
+            self.lines.send(&request.request().into());
+        }
+    }
+
     // A pipe has one stream: a call is cancelled by a message.
     fn close_lane(&mut self, _: Lane) {}
 
@@ -374,6 +398,9 @@ impl<R, W> Wire for PipeWire<'_, R, W> {
 
 /// How long a process whose pipes are closed may take to say how it ended.
 const LAST_WORDS: Duration = Duration::from_millis(500);
+
+/// A request from this size on is not copied between those that wait.
+const LARGE: usize = 16 * 1024;
 
 /// After so many reads in a row, or so many lines, others have their turn. The runtime would let
 /// it be 128 reads, which is long when each brings hundreds of lines.

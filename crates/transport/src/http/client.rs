@@ -192,7 +192,9 @@ impl HttpClient {
                 Err(unanswered) => return Err(self.lost(uri, unanswered)),
             }
         }
-        let mut connection = self.shared.connector.connect(&target, uri).await?;
+        // Rare beside requests, and its future is large: it would make that of each request large.
+        let connecting = Box::pin(self.shared.connector.connect(&target, uri));
+        let mut connection = connecting.await?;
         match connection.exchange(head, body).await {
             Ok(answer) => self.receive(uri, answer, connection),
             Err(unanswered) => Err(self.lost(uri, unanswered)),

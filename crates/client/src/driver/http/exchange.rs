@@ -191,7 +191,7 @@ impl Post {
         };
         let answer = match read_answer(sent, received.status, &received.headers) {
             Ok(answer) => answer,
-            Err(error) => return Err(self.refused(error, received).await),
+            Err(error) => return Err(Box::pin(self.refused(error, received)).await),
         };
         if self.opens_session {
             match SessionId::read(&received.headers) {
@@ -204,10 +204,11 @@ impl Post {
         }
         match answer {
             Answer::Json => self.read_json(received.body).await,
-            Answer::EventStream => self.read_events(received.body).await,
+            // What not every answer needs is not in the future of each.
+            Answer::EventStream => Box::pin(self.read_events(received.body)).await,
             Answer::Accepted => {
                 // Read to its end, so that the connection serves the next.
-                let _ = timeout(LINGER, received.body.collect()).await;
+                let _ = Box::pin(timeout(LINGER, received.body.collect())).await;
                 Ok(Done::Taken)
             }
             _ => Err(HttpProblem::Answer(AnswerError::NoAnswer {
@@ -439,3 +440,21 @@ const LONGEST_TELLING: Duration = Duration::from_secs(30);
 
 /// How long a body that nobody needs may keep its connection busy.
 const LINGER: Duration = Duration::from_secs(1);
+
+#[cfg(test)]
+mod tests {
+    use std::future::Future;
+
+    use super::*;
+
+    fn size<F: Future>(_: impl Fn(Post) -> F) -> usize {
+        size_of::<F>()
+    }
+
+    #[test]
+    fn the_future_of_an_exchange_is_small() {
+        // Each request has one.
+        let size = size(run);
+        assert!(size <= 4608, "{size} bytes");
+    }
+}

@@ -12,7 +12,7 @@ use switchboard_protocol::http::client::{
 use switchboard_protocol::http::session::SessionId;
 use switchboard_protocol::jsonrpc::{Message, MethodName};
 use switchboard_protocol::machine::Lane;
-use switchboard_protocol::machine::client::Agreed;
+use switchboard_protocol::machine::client::{Agreed, Departure};
 use switchboard_protocol::{Era, Method, Payload, RawJson, Revision};
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
@@ -209,11 +209,12 @@ impl HttpWire {
             epoch: self.epoch,
         };
         if is_request {
-            let task = tokio::spawn(exchange::run(post));
+            // In a box: a task moves its future several times before it has a place.
+            let task = tokio::spawn(Box::pin(exchange::run(post)));
             self.lanes.insert(lane, task.abort_handle());
         } else {
             while self.told.try_join_next().is_some() {}
-            self.told.spawn(exchange::run(post));
+            self.told.spawn(Box::pin(exchange::run(post)));
         }
         Ok(())
     }
@@ -292,6 +293,10 @@ impl Wire for HttpWire {
             return;
         }
         self.post(lane, &message);
+    }
+
+    fn depart(&mut self, request: &Departure<'_>) {
+        self.send(request.lane(), request.request().into());
     }
 
     fn close_lane(&mut self, lane: Lane) {
