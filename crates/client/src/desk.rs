@@ -443,7 +443,7 @@ impl From<CallError> for Box<Unanswered> {
 }
 
 /// Spreads keys that are counted up: cheaper than hashing them, and nobody else chooses them.
-type Spread = BuildHasherDefault<SpreadHasher>;
+pub(crate) type Spread = BuildHasherDefault<SpreadHasher>;
 
 #[derive(Default)]
 pub(crate) struct SpreadHasher(u64);

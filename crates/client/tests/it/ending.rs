@@ -2,6 +2,7 @@
 
 use std::future::poll_fn;
 use std::io::{BufRead, BufReader, Write};
+use std::pin::Pin;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
@@ -202,7 +203,7 @@ async fn an_answer_that_was_written_before_the_end_is_read() {
     let request = peer.next().await;
     // The next call finds a closed pipe, while the answer to the first one waits in the other.
     let mut second = client.call("y").into_future();
-    poll_fn(|cx| Poll::Ready(second.as_mut().poll(cx).is_pending())).await;
+    poll_fn(|cx| Poll::Ready(Pin::new(&mut second).poll(cx).is_pending())).await;
     peer.answer(&request, text("just in time")).await;
     drop(peer);
     assert_eq!(first.await.unwrap().unwrap().joined_text(), "just in time");

@@ -66,20 +66,27 @@ impl Place {
         self.request(Verb::DELETE, self.uri.clone(), headers, Bytes::new())
     }
 
-    /// What the user set never takes the place of what the protocol sets.
     fn request(&self, verb: Verb, uri: Uri, own: HeaderMap, body: Bytes) -> Request<Bytes> {
         let mut request = Request::new(body);
         *request.method_mut() = verb;
         *request.uri_mut() = uri;
-        let headers = request.headers_mut();
-        *headers = own;
+        *request.headers_mut() = match own.contains_key(USER_AGENT) {
+            true => own,
+            false => self.with_users(own),
+        };
+        request
+    }
+
+    /// The headers with those that the user set, which never take the place of what the protocol
+    /// sets. Always with a user agent.
+    pub(super) fn with_users(&self, mut headers: HeaderMap) -> HeaderMap {
         for (name, value) in &self.headers {
             if !headers.contains_key(name) {
                 headers.append(name, value.clone());
             }
         }
         headers.entry(USER_AGENT).or_insert(OURSELVES);
-        request
+        headers
     }
 }
 

@@ -4,6 +4,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
+use bytes::Bytes;
 use http::{HeaderMap, Uri};
 use switchboard_protocol::envelope::Envelope;
 use switchboard_protocol::http::client::{
@@ -17,7 +18,7 @@ use switchboard_protocol::{Era, Method, Payload, RawJson, Revision};
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
 
-use crate::desk::Wire;
+use crate::desk::{Spread, Wire};
 use crate::error::{HttpFailure, HttpProblem};
 use crate::report::Report;
 use crate::shared::Shared;
@@ -33,10 +34,12 @@ pub(super) struct HttpWire {
     shared: Arc<Shared>,
     agreed: Option<Revision>,
     session: Option<SessionId>,
+    /// The headers that all requests of the session have, once they are known.
+    usual: Option<HeaderMap>,
     /// Counts the sessions, so that what is said of an older one is known as such.
     epoch: u64,
     /// Exchanges under way, to be ended when nobody wants them.
-    lanes: HashMap<Lane, AbortHandle>,
+    lanes: HashMap<Lane, AbortHandle, Spread>,
     /// What is told and not answered, under way.
     told: JoinSet<()>,
     /// The stream that belongs to no request.
@@ -62,8 +65,9 @@ impl HttpWire {
             shared,
             agreed: None,
             session: None,
+            usual: None,
             epoch: 0,
-            lanes: HashMap::new(),
+            lanes: HashMap::default(),
             told: JoinSet::new(),
             stream: None,
             endpoint: None,
@@ -84,6 +88,7 @@ impl HttpWire {
     /// The server has opened a session. The first id counts, whatever comes later.
     pub(super) fn enter(&mut self, session: SessionId) {
         self.session.get_or_insert(session);
+        self.usual = None;
     }
 
     /// Is this the session that stands now?
@@ -176,28 +181,26 @@ impl HttpWire {
         }
     }
 
-    fn post(&mut self, lane: Lane, message: &Message) {
-        if let Err(problem) = self.try_post(lane, message) {
+    fn post(&mut self, lane: Lane, letter: Letter<'_>) {
+        if let Err(problem) = self.try_post(lane, letter) {
             let failure = HttpFailure::new(&self.place.url, problem);
             self.failures.push_back((lane, failure));
         }
     }
 
-    fn try_post(&mut self, lane: Lane, message: &Message) -> Result<(), HttpProblem> {
+    fn try_post(&mut self, lane: Lane, letter: Letter<'_>) -> Result<(), HttpProblem> {
         let (headers, uri) = match self.endpoint.clone() {
             Some(endpoint) if self.is_old => (old_post_headers(), endpoint),
-            _ => (self.headers(message)?, self.place.uri.clone()),
+            _ => (self.headers(&letter)?, self.place.uri.clone()),
         };
-        let is_request = matches!(message, Message::Request(_));
-        let is_initialize = message
-            .method()
-            .is_some_and(|name| *name == Method::Initialize);
-        let is_stateless = self.is_stateless(message);
+        let is_request = letter.is_request;
+        let is_initialize = letter.is(Method::Initialize);
+        let is_stateless = self.is_stateless(&letter);
         let post = Post {
             place: Arc::clone(&self.place),
             events: self.events.clone(),
             lane,
-            request: self.place.post(uri, headers, message.to_bytes()),
+            request: self.place.post(uri, headers, letter.body),
             wants_answer: is_request && !self.is_old,
             revision: (!is_stateless).then_some(self.agreed).flatten(),
             session: self
@@ -219,27 +222,26 @@ impl HttpWire {
         Ok(())
     }
 
-    fn is_stateless(&self, message: &Message) -> bool {
-        match message.method() {
-            Some(name) if *name == Method::ServerDiscover => true,
-            Some(name) if *name == Method::Initialize => false,
-            _ => self
-                .agreed
-                .is_some_and(|revision| revision.era() == Era::Stateless),
-        }
+    fn is_stateless(&self, letter: &Letter<'_>) -> bool {
+        let is_agreed = || {
+            self.agreed
+                .is_some_and(|revision| revision.era() == Era::Stateless)
+        };
+        letter.is(Method::ServerDiscover) || !letter.is(Method::Initialize) && is_agreed()
     }
 
-    fn headers(&self, message: &Message) -> Result<HeaderMap, HttpProblem> {
-        let (method, params) = match message {
-            Message::Request(request) => (Some(&request.method), request.params.as_ref()),
-            Message::Notification(told) => (Some(&told.method), told.params.as_ref()),
-            Message::Response(_) => (None, None),
-        };
-        match method {
-            Some(method) if self.is_stateless(message) => self.stateless(method, params),
+    fn headers(&mut self, letter: &Letter<'_>) -> Result<HeaderMap, HttpProblem> {
+        match letter.method {
+            Some(method) if self.is_stateless(letter) => self.stateless(method, letter.params),
             Some(method) if *method == Method::Initialize => Ok(opening_headers()),
             _ => Ok(match self.agreed {
-                Some(revision) => handshake_headers(revision, self.session.as_ref()),
+                Some(revision) => {
+                    let usual = self.usual.get_or_insert_with(|| {
+                        let own = handshake_headers(revision, self.session.as_ref());
+                        self.place.with_users(own)
+                    });
+                    usual.clone()
+                }
                 // An answer to what a server asks before anything is agreed.
                 None => opening_headers(),
             }),
@@ -278,6 +280,48 @@ impl HttpWire {
     }
 }
 
+/// What is posted, and what its headers are made of.
+struct Letter<'a> {
+    method: Option<&'a MethodName>,
+    params: Option<&'a Payload>,
+    is_request: bool,
+    body: Bytes,
+}
+
+impl Letter<'_> {
+    fn is(&self, method: Method) -> bool {
+        self.method.is_some_and(|name| *name == method)
+    }
+}
+
+impl<'a> From<&'a Message> for Letter<'a> {
+    fn from(message: &'a Message) -> Self {
+        Self {
+            method: message.method(),
+            params: match message {
+                Message::Request(request) => request.params.as_ref(),
+                Message::Notification(told) => told.params.as_ref(),
+                Message::Response(_) => None,
+            },
+            is_request: matches!(message, Message::Request(_)),
+            body: message.to_bytes(),
+        }
+    }
+}
+
+impl<'a> From<&'a Departure<'a>> for Letter<'a> {
+    fn from(request: &'a Departure<'a>) -> Self {
+        let mut body = Vec::with_capacity(request.length());
+        request.write(&mut body);
+        Self {
+            method: Some(request.method()),
+            params: request.params(),
+            is_request: true,
+            body: body.into(),
+        }
+    }
+}
+
 impl Wire for HttpWire {
     fn send(&mut self, lane: Lane, message: Message) {
         if self.is_holding {
@@ -292,11 +336,16 @@ impl Wire for HttpWire {
             self.initialized = Some(message);
             return;
         }
-        self.post(lane, &message);
+        self.post(lane, Letter::from(&message));
     }
 
     fn depart(&mut self, request: &Departure<'_>) {
-        self.send(request.lane(), request.request().into());
+        if self.is_holding {
+            let held = (request.lane(), request.request().into());
+            self.held.push_back(held);
+        } else {
+            self.post(request.lane(), Letter::from(request));
+        }
     }
 
     fn close_lane(&mut self, lane: Lane) {
@@ -311,18 +360,21 @@ impl Wire for HttpWire {
     fn use_old_transport(&mut self) {
         self.end_all();
         self.session = None;
+        self.usual = None;
         self.open_old_stream();
     }
 
     fn agreed(&mut self, agreed: &Agreed) {
         self.agreed = Some(agreed.revision);
+        self.usual = None;
         if let Some(message) = self.initialized.take() {
-            self.post(Lane::SHARED, &message);
+            self.post(Lane::SHARED, Letter::from(&message));
         }
     }
 
     fn forget_session(&mut self) {
         self.session = None;
+        self.usual = None;
         self.epoch += 1;
         self.is_holding = false;
         self.initialized = None;

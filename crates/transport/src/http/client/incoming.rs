@@ -261,6 +261,9 @@ impl Error for BodyError {
 
 /// An encoding of the body other than the one that was asked for.
 fn unexpected_encoding(headers: &HeaderMap) -> Option<String> {
+    if !headers.contains_key(CONTENT_ENCODING) && !headers.contains_key(TRANSFER_ENCODING) {
+        return None;
+    }
     let content = headers.get_all(CONTENT_ENCODING).iter();
     let content = content.map(|value| (value, "identity"));
     // The chunks are undone, the rest is not.

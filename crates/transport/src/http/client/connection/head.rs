@@ -7,9 +7,8 @@
 use std::mem::MaybeUninit;
 
 use bytes::{Buf, Bytes, BytesMut};
-use http::header::{CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
-use httparse::{ParserConfig, Response, Status};
+use httparse::{Header, ParserConfig, Response, Status};
 
 use super::Fault;
 use super::body::{Chunks, Remaining};
@@ -50,7 +49,9 @@ pub(super) fn read(buffer: &mut BytesMut, method: &Method) -> Result<Option<Head
     let text = Bytes::copy_from_slice(buffer.get(..length).unwrap_or_default());
     let start = buffer.as_ptr() as usize;
     let mut headers = HeaderMap::with_capacity(response.headers.len());
+    let mut framing = Framing::default();
     for header in &*response.headers {
+        framing.note(header)?;
         let name = HeaderName::from_bytes(header.name.as_bytes());
         let from = (header.value.as_ptr() as usize)
             .saturating_sub(start)
@@ -65,11 +66,11 @@ pub(super) fn read(buffer: &mut BytesMut, method: &Method) -> Result<Option<Head
         }
     }
     buffer.advance(length);
-    let remaining = remaining(&headers, status, is_new, method)?;
+    let remaining = framing.remaining(status, is_new, method)?;
     let is_kept = is_new
         && !matches!(remaining, Remaining::UntilClosed)
         && status != StatusCode::SWITCHING_PROTOCOLS
-        && !closes(&headers);
+        && !framing.closes;
     Ok(Some(Head {
         status,
         headers,
@@ -86,60 +87,74 @@ pub(super) fn ends_within(buffer: &[u8], looked_at: usize) -> bool {
     new.windows(2).any(|pair| pair == b"\n\n") || new.windows(3).any(|three| three == b"\n\r\n")
 }
 
-fn remaining(
-    headers: &HeaderMap,
-    status: StatusCode,
-    is_new: bool,
-    method: &Method,
-) -> Result<Remaining, Fault> {
-    let has_none = *method == Method::HEAD
-        || status.is_informational()
-        || status == StatusCode::NO_CONTENT
-        || status == StatusCode::NOT_MODIFIED;
-    let mut lengths = headers.get_all(CONTENT_LENGTH).iter();
-    let length = match lengths.next() {
-        Some(value) if lengths.all(|other| other == value) => Some(read_length(value)?),
-        Some(_) => return Err(not_http("it has two lengths")),
-        None => None,
-    };
-    let mut codings = headers.get_all(TRANSFER_ENCODING).iter().peekable();
-    if codings.peek().is_some() {
-        if length.is_some() {
-            return Err(not_http("it has a length and chunks"));
-        }
-        if !is_new {
-            return Err(not_http("HTTP/1.0 has no chunks"));
-        }
-    }
-    let is_chunked = match codings.last() {
-        Some(last) => {
-            let last = last.as_bytes().rsplit(|byte| *byte == b',').next();
-            Some(last.is_some_and(|last| last.trim_ascii().eq_ignore_ascii_case(b"chunked")))
-        }
-        None => None,
-    };
-    Ok(match (has_none, is_chunked, length) {
-        (true, ..) | (false, None, Some(0)) => Remaining::Nothing,
-        (false, Some(true), _) => Remaining::Chunks(Chunks::default()),
-        (false, None, Some(length)) => Remaining::Exactly(length),
-        (false, Some(false), _) | (false, None, None) => Remaining::UntilClosed,
-    })
+/// What the headers say of the body's end and the connection's.
+#[derive(Default)]
+struct Framing {
+    length: Option<u64>,
+    /// Whether the last coding, if there is any, is the one that says where the body ends.
+    is_chunked: Option<bool>,
+    closes: bool,
 }
 
-fn read_length(value: &HeaderValue) -> Result<u64, Fault> {
-    let digits = value.to_str().ok().filter(|text| {
-        let is_plain = text.bytes().all(|byte| byte.is_ascii_digit());
-        is_plain && !text.is_empty()
-    });
+impl Framing {
+    fn note(&mut self, header: &Header<'_>) -> Result<(), Fault> {
+        let is = |name: &str| header.name.eq_ignore_ascii_case(name);
+        // Their lengths tell nearly all others apart from these.
+        match header.name.len() {
+            14 if is("content-length") => {
+                let length = read_length(header.value)?;
+                if self.length.is_some_and(|other| other != length) {
+                    return Err(not_http("it has two lengths"));
+                }
+                self.length = Some(length);
+            }
+            17 if is("transfer-encoding") => {
+                let last = header.value.rsplit(|byte| *byte == b',').next();
+                self.is_chunked =
+                    Some(last.is_some_and(|last| last.trim_ascii().eq_ignore_ascii_case(b"chunked")));
+            }
+            10 if is("connection") => {
+                let mut options = header.value.split(|byte| *byte == b',');
+                self.closes |=
+                    options.any(|option| option.trim_ascii().eq_ignore_ascii_case(b"close"));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn remaining(
+        &self,
+        status: StatusCode,
+        is_new: bool,
+        method: &Method,
+    ) -> Result<Remaining, Fault> {
+        let has_none = *method == Method::HEAD
+            || status.is_informational()
+            || status == StatusCode::NO_CONTENT
+            || status == StatusCode::NOT_MODIFIED;
+        if self.is_chunked.is_some() {
+            if self.length.is_some() {
+                return Err(not_http("it has a length and chunks"));
+            }
+            if !is_new {
+                return Err(not_http("HTTP/1.0 has no chunks"));
+            }
+        }
+        Ok(match (has_none, self.is_chunked, self.length) {
+            (true, ..) | (false, None, Some(0)) => Remaining::Nothing,
+            (false, Some(true), _) => Remaining::Chunks(Chunks::default()),
+            (false, None, Some(length)) => Remaining::Exactly(length),
+            (false, Some(false), _) | (false, None, None) => Remaining::UntilClosed,
+        })
+    }
+}
+
+fn read_length(value: &[u8]) -> Result<u64, Fault> {
+    let is_plain = !value.is_empty() && value.iter().all(u8::is_ascii_digit);
+    let digits = std::str::from_utf8(value).ok().filter(|_| is_plain);
     let length = digits.and_then(|digits| digits.parse().ok());
     length.ok_or_else(|| not_http("its length is no number"))
-}
-
-fn closes(headers: &HeaderMap) -> bool {
-    headers.get_all(CONNECTION).iter().any(|value| {
-        let mut options = value.as_bytes().split(|byte| *byte == b',');
-        options.any(|option| option.trim_ascii().eq_ignore_ascii_case(b"close"))
-    })
 }
 
 fn not_http(reason: &'static str) -> Fault {

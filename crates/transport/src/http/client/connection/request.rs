@@ -4,11 +4,8 @@
 
 use std::io::Write;
 
-use http::header::{
-    ACCEPT_ENCODING, CONNECTION, CONTENT_LENGTH, EXPECT, HOST, TRANSFER_ENCODING, UPGRADE,
-};
+use http::Method;
 use http::request::Parts;
-use http::{HeaderName, Method};
 
 use super::Connection;
 
@@ -25,7 +22,7 @@ pub(super) fn write_head(out: &mut Vec<u8>, head: &Parts, length: usize, connect
     out.extend_from_slice(b" HTTP/1.1\r\n");
     write(out, "host", connection.host_header.as_bytes());
     for (name, value) in &head.headers {
-        if !OURS.contains(name) {
+        if !is_ours(name.as_str()) {
             write(out, name.as_str(), value.as_bytes());
         }
     }
@@ -47,14 +44,17 @@ fn write(out: &mut Vec<u8>, name: &str, value: &[u8]) {
     out.extend_from_slice(b"\r\n");
 }
 
-// Said by whoever writes the request. A second word on where a body ends would let one request
-// pass for two.
-const OURS: [HeaderName; 7] = [
-    HOST,
-    ACCEPT_ENCODING,
-    CONTENT_LENGTH,
-    TRANSFER_ENCODING,
-    CONNECTION,
-    EXPECT,
-    UPGRADE,
-];
+/// Is this said by whoever writes the request? A second word on where a body ends would let one
+/// request pass for two.
+fn is_ours(name: &str) -> bool {
+    matches!(
+        name,
+        "host"
+            | "accept-encoding"
+            | "content-length"
+            | "transfer-encoding"
+            | "connection"
+            | "expect"
+            | "upgrade"
+    )
+}
