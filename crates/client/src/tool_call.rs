@@ -47,11 +47,22 @@ impl ToolCall {
     }
 
     /// The parameters, if it takes but one request as far as is known before.
-    pub(crate) fn single(&self, shared: &Shared, era: Era) -> Option<Result<Payload, ErrorKind>> {
-        if mirrors(shared, era) && !shared.lists.knows_tools() || self.is_task(shared, era) {
+    pub(crate) fn single(
+        &mut self,
+        shared: &Shared,
+        era: Era,
+    ) -> Option<Result<Payload, ErrorKind>> {
+        let mirrors = mirrors(shared, era);
+        if mirrors && !shared.lists.knows_tools() || self.is_task(shared, era) {
             return None;
         }
-        Some(self.params(false))
+        Some(match &mut self.arguments {
+            // They are not sent again, so they need not stay.
+            Arguments::Encoded(params) if !mirrors => {
+                Ok(std::mem::replace(params, Payload::empty()))
+            }
+            _ => self.params(false),
+        })
     }
 
     /// Is there no more to be done after this came of the first request?

@@ -227,7 +227,7 @@ where
         while let Some(line) = self.lines.next_line() {
             count += 1;
             let time = *time.get_or_insert_with(now);
-            self.take_line(time, &line);
+            self.take_line(time, line);
             if self.desk.is_over() || self.seen.restarts {
                 break;
             }
@@ -235,18 +235,21 @@ where
         count
     }
 
-    fn take_line(&mut self, now: Instant, line: &Line) {
-        if let Line::Text(text) = line
-            && let Some(result) = self.reader.read_result(text)
-        {
-            let mut wire = PipeWire {
-                lines: &mut self.lines,
-                seen: &mut self.seen,
-            };
-            return self.desk.receive(now, result, &mut wire);
+    fn take_line(&mut self, now: Instant, mut line: Line) {
+        if let Line::Text(text) = line {
+            match self.reader.read_result(text) {
+                Ok(result) => {
+                    let mut wire = PipeWire {
+                        lines: &mut self.lines,
+                        seen: &mut self.seen,
+                    };
+                    return self.desk.receive(now, result, &mut wire);
+                }
+                Err(text) => line = Line::Text(text),
+            }
         }
         let lane = Lane::SHARED;
-        let frame = self.seen.noise.read(line, &self.limits);
+        let frame = self.seen.noise.read(&line, &self.limits);
         self.handle(now, Input::Received { lane, frame });
     }
 

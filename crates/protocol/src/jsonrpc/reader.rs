@@ -64,13 +64,23 @@ impl FrameReader {
     }
 
     /// Reads a frame if it is a result that is written as most are, without the way through a
-    /// message. Whatever else it is, [`read`](Self::read) says.
-    pub fn read_result(&self, frame: &Bytes) -> Option<UsualResult> {
-        let mut scanner = self.enter(frame)?;
-        let id = scanner.guess_number()?;
-        let (part, noted) = read_result(&mut scanner)?;
-        let result = Payload::of_frame(frame.clone(), &part, noted);
-        Some(UsualResult { id, result })
+    /// message.
+    ///
+    /// # Errors
+    /// Gives the frame back if it is anything else, which [`read`](Self::read) says.
+    pub fn read_result(&self, frame: Bytes) -> Result<UsualResult, Bytes> {
+        let find = || {
+            let mut scanner = self.enter(&frame)?;
+            let id = scanner.guess_number()?;
+            Some((id, read_result(&mut scanner)?))
+        };
+        match find() {
+            Some((id, (part, noted))) => Ok(UsualResult {
+                id,
+                result: Payload::of_frame(frame, &part, noted),
+            }),
+            None => Err(frame),
+        }
     }
 
     /// Reads a request or a result if it is written as most are: JSON-RPC's own members in their
@@ -210,7 +220,7 @@ mod tests {
     fn check(reader: &mut FrameReader, text: &[u8]) {
         let frame = Bytes::copy_from_slice(text);
         let expected = Frame::read_any(&frame, &reader.limits);
-        if let Some(UsualResult { id, result }) = reader.read_result(&frame) {
+        if let Ok(UsualResult { id, result }) = reader.read_result(frame.clone()) {
             let message = Response::new(RequestId::from(id), Ok(result)).into();
             assert_eq!(Ok(Frame::Single(message)), expected);
         }
