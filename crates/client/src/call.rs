@@ -86,6 +86,7 @@ pub(crate) struct Plain {
 }
 
 impl<T> Call<T> {
+    #[inline]
     pub(crate) fn new(
         client: Client,
         body: Body,
@@ -225,6 +226,7 @@ impl<T: Send + 'static> IntoFuture for Call<T> {
     type Output = Result<T, Error>;
     type IntoFuture = CallFuture<T>;
 
+    #[inline]
     fn into_future(self) -> CallFuture<T> {
         CallFuture::new(self)
     }
@@ -232,6 +234,7 @@ impl<T: Send + 'static> IntoFuture for Call<T> {
 
 impl Body {
     /// The request that this is, if it is no more than one.
+    #[inline]
     pub(crate) fn single(
         &mut self,
         shared: &Shared,
@@ -343,10 +346,10 @@ impl Options {
         } else {
             self.key
         };
+        let slot = Arc::new(Slot::new(cx));
         let mut request = CallRequest::new(key, method, params);
         request.timeouts = Some(self.timeouts());
         request.progress = self.progress.is_some() || self.asks_for_progress;
-        let slot = Arc::new(Slot::new(cx));
         if !shared.inbox.push(Command::Call(request, Arc::clone(&slot))) {
             return Err(shared.why_over());
         }
@@ -366,9 +369,14 @@ impl Options {
             self.cancel = None;
             self.cancel_request();
         }
-        let Some(sent) = &self.sent else {
+        let Some(Sent { key, slot }) = self.sent.take() else {
             return Poll::Pending;
         };
+        let slot = match Slot::into_outcome(slot) {
+            Ok(outcome) => return Poll::Ready(outcome.map_err(ErrorKind::from)),
+            Err(slot) => slot,
+        };
+        let sent = self.sent.insert(Sent { key, slot });
         loop {
             match ready!(sent.slot.poll(cx)) {
                 Found::Progress(params) => {

@@ -25,6 +25,7 @@ pub struct CallFuture<T> {
 }
 
 impl<T: Send + 'static> CallFuture<T> {
+    #[inline]
     pub(crate) const fn new(call: Call<T>) -> Self {
         Self {
             call: Some(call),

@@ -163,6 +163,7 @@ impl Client {
     }
 
     /// Calls a tool.
+    #[inline]
     pub fn call(&self, tool: impl Into<String>) -> Call<CallToolResult> {
         Call::new(
             self.clone(),

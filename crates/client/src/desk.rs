@@ -24,7 +24,7 @@ use crate::error::Cause;
 use crate::inbox::Command;
 use crate::report::{Phase, Reason, Report};
 use crate::shared::Shared;
-use crate::slot::{Slot, Unanswered};
+use crate::slot::{Outcome, Slot, Unanswered};
 use crate::state::{Ready, State};
 use crate::subscription::Channel;
 use crate::telling;
@@ -211,7 +211,7 @@ impl Desk {
     /// Takes a result that was read in one go.
     pub(crate) fn receive(&mut self, now: Instant, received: UsualResult, wire: &mut impl Wire) {
         if let Some((key, result)) = self.machine.receive(now, received, &mut self.out) {
-            self.finish(key, Ok(result));
+            self.deliver(key, Ok(result));
         }
         self.carry_out_all(wire);
     }
@@ -227,6 +227,7 @@ impl Desk {
         self.out = out;
     }
 
+    #[inline]
     fn call(&mut self, now: Instant, request: CallRequest, slot: Arc<Slot>, wire: &mut impl Wire) {
         self.slots.insert(request.key, slot);
         if let Some(departure) = self.machine.call(now, request, &mut self.out) {
@@ -322,6 +323,10 @@ impl Desk {
             let cause = self.cause.clone();
             Box::new(Unanswered { error, cause })
         });
+        self.deliver(key, outcome);
+    }
+
+    fn deliver(&mut self, key: CallKey, outcome: Outcome) {
         if let Some(slot) = self.slots.remove(&key) {
             slot.finish(outcome);
         } else if let Some(channel) = self.channels.remove(&key) {

@@ -47,6 +47,7 @@ struct State {
 
 impl Inbox {
     /// Puts a command in: false if nobody takes any more.
+    #[inline]
     pub(crate) fn push(&self, command: Command) -> bool {
         self.0.change(|state| {
             if !state.is_over {

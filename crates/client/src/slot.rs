@@ -4,6 +4,7 @@
 //! caller does with progress never holds up anybody else.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use switchboard_protocol::Payload;
@@ -62,6 +63,22 @@ impl Slot {
             }
             state.progress.push_back(progress);
         });
+    }
+
+    /// The outcome, if it is all that is left to be taken and nobody else has the slot any more;
+    /// else the slot.
+    ///
+    /// Whoever brings the outcome lets go of the slot, so nearly every call ends here, without a
+    /// lock.
+    pub(crate) fn into_outcome(slot: Arc<Self>) -> Result<Outcome, Arc<Self>> {
+        let state = Arc::try_unwrap(slot)?.0.into_inner();
+        match state {
+            State {
+                outcome: Some(outcome),
+                progress,
+            } if progress.is_empty() => Ok(outcome),
+            state => Err(Arc::new(Self(Watched::from(state)))),
+        }
     }
 
     /// What has come, progress first.

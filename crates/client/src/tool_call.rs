@@ -47,6 +47,7 @@ impl ToolCall {
     }
 
     /// The parameters, if it takes but one request as far as is known before.
+    #[inline]
     pub(crate) fn single(
         &mut self,
         shared: &Shared,
@@ -215,6 +216,7 @@ fn arguments_of<A: DeserializeOwned>(params: &Payload) -> Result<A, Arc<serde_js
 
 /// What only calls of tools can be told.
 impl<T> Call<T> {
+    #[inline]
     fn tool(mut self, change: impl FnOnce(&mut ToolCall)) -> Self {
         if let Body::Tool(tool) = &mut self.body {
             change(tool);
@@ -225,6 +227,7 @@ impl<T> Call<T> {
 
 impl Call<CallToolResult> {
     /// All arguments at once: anything that is written as a JSON object.
+    #[inline]
     pub fn args(self, arguments: &(impl Serialize + ?Sized)) -> Self {
         self.tool(|tool| {
             tool.arguments = match Payload::encode_call(&tool.name, arguments) {

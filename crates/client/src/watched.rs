@@ -22,6 +22,12 @@ impl<T> Watched<T> {
         Self(Mutex::new(State { value, waker }))
     }
 
+    /// The value, of which nobody else has anything.
+    pub(crate) fn into_inner(self) -> T {
+        let state = self.0.into_inner();
+        state.unwrap_or_else(PoisonError::into_inner).value
+    }
+
     /// Changes the value and wakes who waits.
     pub(crate) fn change<R>(&self, change: impl FnOnce(&mut T) -> R) -> R {
         let (changed, waker) = {
@@ -58,5 +64,11 @@ impl<T> Watched<T> {
 
     fn lock(&self) -> MutexGuard<'_, State<T>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<T> From<T> for Watched<T> {
+    fn from(value: T) -> Self {
+        Self(Mutex::new(State { value, waker: None }))
     }
 }

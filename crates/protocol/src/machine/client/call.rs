@@ -73,15 +73,15 @@ pub(super) struct Call {
 impl Call {
     /// The request of this call's next round, under this id, if it has nothing to be merged.
     fn depart<'a>(&'a mut self, id: i64, era: Era, contexts: Contexts<'a>) -> Departure<'a> {
-        let token = self.enter_round(id);
-        let front = match era {
-            Era::Handshake => contexts.0.front(token),
-            Era::Stateless => contexts.1.front(token),
-        };
+        self.enter_round(id);
         Departure {
             id,
             method: &self.method,
-            front,
+            meta: match era {
+                Era::Handshake => contexts.0.meta(self.progress),
+                Era::Stateless => Some(contexts.1.meta()),
+            },
+            has_token: self.progress,
             params: self.params.as_ref(),
         }
     }
@@ -99,7 +99,9 @@ impl Call {
             let departure = self.depart(id, era, contexts);
             return Output::send(departure.lane(), departure.request());
         }
-        let token = self.enter_round(id);
+        self.enter_round(id);
+        // The id serves as the token: it is unique among requests in flight.
+        let token = self.progress.then_some(id);
         let params = self.params.as_ref();
         let params = match era {
             Era::Handshake => contexts.0.params(params, token),
@@ -111,17 +113,15 @@ impl Call {
         )
     }
 
-    /// From now on it waits for the answer to the request of this id. Gives its progress token.
-    fn enter_round(&mut self, id: i64) -> Option<i64> {
+    /// From now on it waits for the answer to the request of this id.
+    fn enter_round(&mut self, id: i64) {
         self.stage = Stage::Sent(id);
         self.last_progress = None;
-        // The id serves as the token: it is unique among requests in flight.
-        self.progress.then_some(id)
     }
 }
 
 /// What requests carry in either era.
-type Contexts<'a> = (&'a mut legacy::Context, &'a mut modern::Context);
+type Contexts<'a> = (&'a legacy::Context, &'a modern::Context);
 
 /// What a call waits for.
 #[derive(Debug)]
@@ -196,7 +196,7 @@ impl ClientMachine {
         }
         let call = self.calls.entry(key).insert_entry(call).into_mut();
         let id = self.pending.insert(allowance, Owner::Call(key));
-        let contexts = (&mut self.legacy, &mut self.modern);
+        let contexts = (&self.legacy, &self.modern);
         if members.meta {
             out.push(call.send(id, era, true, None, contexts));
             return None;
@@ -285,7 +285,7 @@ impl ClientMachine {
             _ => Era::Handshake,
         };
         let has_meta = self.finder.find(call.params.as_ref()).meta;
-        let contexts = (&mut self.legacy, &mut self.modern);
+        let contexts = (&self.legacy, &self.modern);
         out.push(call.send(id, era, has_meta, retry, contexts));
     }
 

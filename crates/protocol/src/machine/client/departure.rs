@@ -8,6 +8,7 @@
 use crate::envelope::{append_rest, prepend};
 use crate::jsonrpc::{Message, MethodName, Request, RequestId};
 use crate::machine::Lane;
+use crate::machine::client::meta_text::MetaText;
 use crate::payload::Payload;
 
 /// A request that is to be sent now.
@@ -15,8 +16,10 @@ use crate::payload::Payload;
 pub struct Departure<'a> {
     pub(super) id: i64,
     pub(super) method: &'a MethodName,
-    /// The members that come before the caller's own, as text.
-    pub(super) front: &'a [u8],
+    /// The `_meta` that comes before the caller's own members, if there is any to come.
+    pub(super) meta: Option<&'a MetaText>,
+    /// Whether that names the id as the token of its progress.
+    pub(super) has_token: bool,
     pub(super) params: Option<&'a Payload>,
 }
 
@@ -38,7 +41,8 @@ impl Departure<'_> {
 
     /// About how long it is.
     pub fn length(&self) -> usize {
-        self.front.len() + self.params.map_or(0, |params| params.text().len()) + AROUND
+        let meta = self.meta.map_or(0, MetaText::length);
+        meta + self.params.map_or(0, |params| params.text().len()) + AROUND
     }
 
     /// Appends the request as one line of JSON text, without the line's end.
@@ -46,18 +50,20 @@ impl Departure<'_> {
         if self.params.is_some_and(|params| !params.is_one_line()) {
             return Message::from(self.request()).write(out);
         }
+        let mut digits = itoa::Buffer::new();
+        let id = digits.format(self.id).as_bytes();
         out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
-        out.extend_from_slice(itoa::Buffer::new().format(self.id).as_bytes());
+        out.extend_from_slice(id);
         self.method.write(out);
-        match self.params {
-            None if self.front.is_empty() => {}
-            Some(params) if self.front.is_empty() => {
+        match (self.meta, self.params) {
+            (None, None) => {}
+            (None, Some(params)) => {
                 out.extend_from_slice(b",\"params\":");
                 out.extend_from_slice(params.text());
             }
-            params => {
+            (Some(meta), params) => {
                 out.extend_from_slice(b",\"params\":{");
-                out.extend_from_slice(self.front);
+                meta.write(self.has_token.then_some(id), out);
                 append_rest(out, params.map_or(b"{}", |params| params.text()));
             }
         }
@@ -66,11 +72,18 @@ impl Departure<'_> {
 
     /// The request as a message.
     pub fn request(&self) -> Request {
-        let params = match self.params {
-            params if self.front.is_empty() => params.cloned(),
-            params => Some(prepend(self.front, params.unwrap_or(&Payload::empty()))),
+        let id = RequestId::from(self.id);
+        let params = match self.meta {
+            None => self.params.cloned(),
+            Some(meta) => {
+                let mut front = Vec::with_capacity(meta.length());
+                let mut digits = itoa::Buffer::new();
+                let token = digits.format(self.id).as_bytes();
+                meta.write(self.has_token.then_some(token), &mut front);
+                Some(prepend(&front, self.params.unwrap_or(&Payload::empty())))
+            }
         };
-        Request::new(RequestId::from(self.id), self.method.clone(), params)
+        Request::new(id, self.method.clone(), params)
     }
 }
 
@@ -82,6 +95,7 @@ mod tests {
     use bytes::Bytes;
 
     use super::*;
+    use crate::envelope::MemberText;
     use crate::jsonrpc::Limits;
     use crate::method::Method;
 
@@ -91,24 +105,31 @@ mod tests {
         let payloads = texts.map(|text| {
             Payload::parse(Bytes::from_static(text.as_bytes()), &Limits::default()).unwrap()
         });
-        let params = payloads.iter().map(Some).chain([None]);
-        for params in params {
-            for front in [&b""[..], b"\"_meta\":{\"progressToken\":7}"] {
+        let mut members = MemberText::default();
+        let empty = MetaText::new(&members);
+        members.push("a", b"1");
+        let some = MetaText::new(&members);
+        for params in payloads.iter().map(Some).chain([None]) {
+            for (meta, has_token) in [
+                (None, false),
+                (Some(&empty), true),
+                (Some(&some), true),
+                (Some(&some), false),
+            ] {
                 for method in [MethodName::Known(Method::Ping), MethodName::new("x/\"y\"")] {
                     let departure = Departure {
                         id: 7,
                         method: &method,
-                        front,
+                        meta,
+                        has_token,
                         params,
                     };
                     let mut written = Vec::new();
                     departure.write(&mut written);
                     let mut expected = Vec::new();
                     Message::from(departure.request()).write(&mut expected);
-                    assert_eq!(
-                        written.escape_ascii().to_string(),
-                        expected.escape_ascii().to_string()
-                    );
+                    let shown = |text: &[u8]| text.escape_ascii().to_string();
+                    assert_eq!(shown(&written), shown(&expected));
                     assert!(written.len() <= departure.length());
                 }
             }

@@ -28,11 +28,8 @@ impl Context {
     }
 
     /// What comes before parameters without a `_meta` of their own.
-    pub(super) fn front(&mut self, token: Option<i64>) -> &[u8] {
-        match token {
-            Some(_) => self.text.with_token(token),
-            None => &[],
-        }
+    pub(super) fn meta(&self, has_token: bool) -> Option<&MetaText> {
+        has_token.then_some(&self.text)
     }
 
     /// The parameters of a request, with its progress token.

@@ -10,55 +10,63 @@ use crate::envelope::MemberText;
 /// `"_meta":{…`, open for the token.
 #[derive(Debug)]
 pub(super) struct MetaText {
-    text: Vec<u8>,
-    /// How much of it is the same in every request.
-    constant: usize,
+    open: Vec<u8>,
+    /// What stands between that and a token.
+    separator: &'static [u8],
 }
 
 impl MetaText {
     pub(super) fn new(members: &MemberText) -> Self {
-        let mut text = b"\"_meta\":{".to_vec();
-        text.extend_from_slice(members.as_bytes());
-        Self {
-            constant: text.len(),
-            text,
-        }
+        let mut open = b"\"_meta\":{".to_vec();
+        open.extend_from_slice(members.as_bytes());
+        let separator = match members.is_empty() {
+            true => BEFORE_TOKEN,
+            false => BEFORE_LAST_TOKEN,
+        };
+        Self { open, separator }
     }
 
-    /// The `_meta` with this token, as a member.
-    pub(super) fn with_token(&mut self, token: Option<i64>) -> &[u8] {
-        self.text.truncate(self.constant);
+    /// How long it is at most.
+    pub(super) fn length(&self) -> usize {
+        self.open.len() + BEFORE_LAST_TOKEN.len() + LONGEST_NUMBER + 1
+    }
+
+    /// Appends it as a member, with this token.
+    pub(super) fn write(&self, token: Option<&[u8]>, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.open);
         if let Some(token) = token {
-            if self.text.last() != Some(&b'{') {
-                self.text.push(b',');
-            }
-            self.text.extend_from_slice(BEFORE_TOKEN);
-            let mut digits = itoa::Buffer::new();
-            self.text.extend_from_slice(digits.format(token).as_bytes());
+            out.extend_from_slice(self.separator);
+            out.extend_from_slice(token);
         }
-        self.text.push(b'}');
-        &self.text
+        out.push(b'}');
     }
 }
 
 const BEFORE_TOKEN: &[u8] = b"\"progressToken\":";
+const BEFORE_LAST_TOKEN: &[u8] = b",\"progressToken\":";
+const LONGEST_NUMBER: usize = 20;
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::types::meta_key::PROGRESS_TOKEN;
 
+    fn check(members: &[(&'static str, &[u8])], token: Option<&[u8]>, expected: &str) {
+        let mut text = MemberText::default();
+        for (name, value) in members {
+            text.push(name, value);
+        }
+        let mut out = Vec::new();
+        MetaText::new(&text).write(token, &mut out);
+        assert_eq!(out, expected.as_bytes());
+    }
+
     #[test]
     fn each_request_has_its_own_token() {
-        let mut members = MemberText::default();
-        let mut text = MetaText::new(&members);
-        assert_eq!(text.with_token(Some(7)), br#""_meta":{"progressToken":7}"#);
-        assert_eq!(text.with_token(None), br#""_meta":{}"#);
-        members.push("a", b"1");
-        let mut text = MetaText::new(&members);
-        for token in [10, 2] {
-            let expected = format!(r#""_meta":{{"a":1,"{PROGRESS_TOKEN}":{token}}}"#);
-            assert_eq!(text.with_token(Some(token)), expected.as_bytes());
-        }
+        check(&[], None, r#""_meta":{}"#);
+        check(&[], Some(b"7"), r#""_meta":{"progressToken":7}"#);
+        check(&[("a", b"1")], None, r#""_meta":{"a":1}"#);
+        let both = format!(r#""_meta":{{"a":1,"{PROGRESS_TOKEN}":10}}"#);
+        check(&[("a", b"1")], Some(b"10"), &both);
     }
 }

@@ -48,8 +48,8 @@ impl Context {
     }
 
     /// What comes before parameters without a `_meta` of their own.
-    pub(super) fn front(&mut self, token: Option<i64>) -> &[u8] {
-        self.text.with_token(token)
+    pub(super) const fn meta(&self) -> &MetaText {
+        &self.text
     }
 
     /// The parameters of a request, with its context and what this round adds.
