@@ -155,6 +155,13 @@ impl Payload {
         found == Some(b"\"complete\"") || self.result_type().as_deref() == Some("complete")
     }
 
+    /// The text of a result that was seen to be nothing else, between its quotes and without
+    /// escapes, and whether the result says that it is complete.
+    pub(crate) fn only_text(&self) -> Option<(&[u8], bool)> {
+        let text = self.text.get(self.noted.only_text.as_range()?)?;
+        Some((text, self.noted.result_type.is_some()))
+    }
+
     /// What `name` says, if this is an object that has one and it is a string.
     pub fn name(&self) -> Option<Cow<'_, str>> {
         string_of(self.noted_span(|noted| &noted.name, NAME)?)
@@ -319,6 +326,8 @@ pub(crate) struct Noted {
     result_type: Span,
     name: Span,
     arguments: Span,
+    /// The text, of a result that is nothing else but complete.
+    only_text: Span,
 }
 
 /// A part of the text. Frames are far below 4 GiB; a part that is not is not noted.
@@ -337,6 +346,7 @@ impl Noted {
         result_type: Span::NONE,
         name: Span::NONE,
         arguments: Span::NONE,
+        only_text: Span::NONE,
     };
 
     /// Steps over the value that comes next: where it stands, and what was seen of it.
@@ -381,6 +391,9 @@ impl Noted {
         };
         if let Some(complete) = plain.complete {
             noted.result_type = Span::new(complete.start - start, complete.end - start);
+        }
+        if let Some(text) = plain.only_text {
+            noted.only_text = Span::new(text.start - start, text.end - start);
         }
         Ok((start..scanner.position(), noted))
     }

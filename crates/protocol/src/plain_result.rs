@@ -19,6 +19,8 @@ use crate::types::{CallToolResult, ContentBlock, ResultType};
 pub(crate) struct PlainResult {
     /// Where it says that it is complete.
     pub(crate) complete: Option<Range<usize>>,
+    /// The text, if it is one without escapes, and there is nothing else beside it.
+    pub(crate) only_text: Option<Text>,
     structured: Option<Range<usize>>,
     is_error: Option<bool>,
 }
@@ -42,15 +44,17 @@ impl PlainResult {
         if !scanner.guess_all(FIRST_TEXT, 4) {
             return None;
         }
-        loop {
-            scanner.string().ok()?;
-            each(scanner.text());
-            if scanner.guess_all(b"}]", 0) {
-                break;
-            }
+        scanner.string().ok()?;
+        let first = scanner.text();
+        each(first);
+        let mut is_one = true;
+        while !scanner.guess_all(b"}]", 0) {
             if !scanner.guess_all(NEXT_TEXT, 3) {
                 return None;
             }
+            is_one = false;
+            scanner.string().ok()?;
+            each(scanner.text());
         }
         let structured = match scanner.guess(b",\"structuredContent\":") {
             true => Some(scanner.value().ok()?),
@@ -69,8 +73,10 @@ impl PlainResult {
         }
         // White space may stand before a value, and within a structured one.
         let is_plain = scanner.guess_end() && !scanner.broke_line;
+        let is_only = is_one && !first.escaped && structured.is_none() && is_error.is_none();
         is_plain.then_some(Self {
             complete,
+            only_text: is_only.then_some(first),
             structured,
             is_error,
         })
@@ -91,6 +97,12 @@ impl CallToolResult {
     /// ```
     pub fn read_plain(payload: &Payload) -> Option<Self> {
         let text = payload.text();
+        if let Some((only, is_complete)) = payload.only_text() {
+            let only = std::str::from_utf8(only).ok()?;
+            let mut result = Self::text(only);
+            result.result_type = is_complete.then_some(ResultType::Complete);
+            return Some(result);
+        }
         let mut scanner = Scanner::new(text, Limits::default().bounds());
         let mut content = Vec::with_capacity(1);
         let mut is_readable = true;
@@ -145,6 +157,7 @@ mod tests {
     use bytes::Bytes;
 
     use super::*;
+    use crate::jsonrpc::FrameReader;
 
     /// The quick way gives what decoding gives, or nothing.
     fn check(text: &[u8], is_plain: Option<bool>) {
@@ -158,6 +171,16 @@ mod tests {
         }
         if let Some(found) = found {
             assert_eq!(payload.decode().ok(), Some(found), "{shown}");
+        }
+        // The same, as it comes in a frame.
+        let mut frame = br#"{"jsonrpc":"2.0","id":1,"result":"#.to_vec();
+        frame.extend_from_slice(text);
+        frame.push(b'}');
+        let reader = FrameReader::new(Limits::default());
+        if let Ok(received) = reader.read_result(frame.into()) {
+            assert_eq!(received.result, payload, "{shown}");
+            let read = CallToolResult::read_plain(&received.result);
+            assert_eq!(read, CallToolResult::read_plain(&payload), "{shown}");
         }
     }
 
