@@ -21,8 +21,11 @@ pub struct CallFuture<T> {
     call: Option<Call<T>>,
     /// The era in which its one request is out.
     sent: Option<Era>,
-    long: Option<Pin<Box<dyn Future<Output = Result<T, Error>> + Send>>>,
+    long: Option<LongCall<T>>,
 }
+
+/// A call that takes more than one request.
+type LongCall<T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send>>;
 
 impl<T: Send + 'static> CallFuture<T> {
     #[inline]
@@ -77,7 +80,10 @@ impl<T: Send + 'static> Future for CallFuture<T> {
             },
         };
         let outcome = ready!(call.options.poll_outcome(cx));
-        if !call.body.is_over(call.options.client.shared(), era, &outcome) {
+        if !call
+            .body
+            .is_over(call.options.client.shared(), era, &outcome)
+        {
             return self.go_on(cx, |call| call.run_on(era, outcome));
         }
         let result = call.finish(outcome);
@@ -106,11 +112,7 @@ impl<T> Call<T> {
     }
 
     /// What is left to be done after the first request.
-    async fn run_on(
-        mut self,
-        era: Era,
-        outcome: Result<Payload, ErrorKind>,
-    ) -> Result<T, Error> {
+    async fn run_on(mut self, era: Era, outcome: Result<Payload, ErrorKind>) -> Result<T, Error> {
         let outcome = self.body.run_on(&mut self.options, era, outcome).await;
         self.finish(outcome)
     }

@@ -5,7 +5,6 @@
 //! which wire that is makes no difference here.
 
 use std::collections::{HashMap, VecDeque};
-use std::hash::{BuildHasherDefault, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
@@ -25,6 +24,7 @@ use crate::inbox::Command;
 use crate::report::{Phase, Reason, Report};
 use crate::shared::Shared;
 use crate::slot::{Outcome, Slot, Unanswered};
+use crate::slots::{Slots, Spread};
 use crate::state::{Ready, State};
 use crate::subscription::Channel;
 use crate::telling;
@@ -54,7 +54,7 @@ pub(crate) struct Desk {
     machine: ClientMachine,
     shared: Arc<Shared>,
     target: Arc<str>,
-    slots: HashMap<CallKey, Arc<Slot>, Spread>,
+    slots: Slots,
     channels: HashMap<CallKey, Arc<Channel>, Spread>,
     questions: HashMap<QuestionKey, AbortHandle>,
     /// Calls that wait until the server has read what was sent before.
@@ -79,7 +79,7 @@ impl Desk {
             machine: ClientMachine::new(config),
             shared,
             target,
-            slots: HashMap::default(),
+            slots: Slots::default(),
             channels: HashMap::default(),
             questions: HashMap::new(),
             held: VecDeque::new(),
@@ -262,7 +262,7 @@ impl Desk {
             Output::Send { lane, message } => wire.send(lane, message),
             Output::Finished { key, outcome } => self.finish(key, outcome),
             Output::Progress { key, params } => {
-                if let Some(slot) = self.slots.get(&key) {
+                if let Some(slot) = self.slots.get(key) {
                     slot.report(params);
                 }
             }
@@ -327,7 +327,7 @@ impl Desk {
     }
 
     fn deliver(&mut self, key: CallKey, outcome: Outcome) {
-        if let Some(slot) = self.slots.remove(&key) {
+        if let Some(slot) = self.slots.remove(key) {
             slot.finish(outcome);
         } else if let Some(channel) = self.channels.remove(&key) {
             channel.end(outcome.map(drop));
@@ -413,7 +413,7 @@ impl Drop for Desk {
             self.shared.enter(State::Failed(Arc::new(report)));
         }
         let over = || Box::<Unanswered>::from(CallError::Lost("the connection is over".to_owned()));
-        for slot in self.slots.values() {
+        for slot in self.slots.iter() {
             slot.finish(Err(over()));
         }
         for channel in self.channels.values() {
@@ -444,28 +444,5 @@ impl Drop for Desk {
 impl From<CallError> for Box<Unanswered> {
     fn from(error: CallError) -> Self {
         Self::new(Unanswered { error, cause: None })
-    }
-}
-
-/// Spreads keys that are counted up: cheaper than hashing them, and nobody else chooses them.
-pub(crate) type Spread = BuildHasherDefault<SpreadHasher>;
-
-#[derive(Default)]
-pub(crate) struct SpreadHasher(u64);
-
-impl Hasher for SpreadHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.write_u64(u64::from(*byte));
-        }
-    }
-
-    fn write_u64(&mut self, number: u64) {
-        // 2^64 divided by the golden ratio: neighbours end up far apart.
-        self.0 = (self.0 ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     }
 }

@@ -38,6 +38,7 @@ mod shared;
 #[cfg(feature = "skills")]
 pub mod skills;
 mod slot;
+mod slots;
 mod spec;
 mod state;
 mod subscription;

@@ -67,11 +67,7 @@ impl ToolCall {
     }
 
     /// Is there no more to be done after this came of the first request?
-    pub(crate) fn is_over(
-        shared: &Shared,
-        era: Era,
-        outcome: &Result<Payload, ErrorKind>,
-    ) -> bool {
+    pub(crate) fn is_over(shared: &Shared, era: Era, outcome: &Result<Payload, ErrorKind>) -> bool {
         match outcome {
             Ok(payload) => matches!(task::begun(era, false, payload), Ok(None)),
             Err(kind) => !(mirrors(shared, era) && is_mismatch(kind)),
@@ -119,9 +115,8 @@ impl ToolCall {
 
     /// Is the server to run it as a task?
     fn is_task(&self, shared: &Shared, era: Era) -> bool {
-        let is_wanted = || {
-            self.as_task || shared.lists.task_support(&self.name) == Some(TaskSupport::Required)
-        };
+        let is_wanted =
+            || self.as_task || shared.lists.task_support(&self.name) == Some(TaskSupport::Required);
         era == Era::Handshake && is_wanted()
     }
 

@@ -155,11 +155,15 @@ impl Payload {
         found == Some(b"\"complete\"") || self.result_type().as_deref() == Some("complete")
     }
 
-    /// The text of a result that was seen to be nothing else, between its quotes and without
-    /// escapes, and whether the result says that it is complete.
-    pub(crate) fn only_text(&self) -> Option<(&[u8], bool)> {
-        let text = self.text.get(self.noted.only_text.as_range()?)?;
-        Some((text, self.noted.result_type.is_some()))
+    /// The text of a result that was seen to be one text, between its quotes and without escapes,
+    /// and whether the result says that it is complete.
+    pub(crate) fn one_text(&self) -> Option<(&[u8], bool)> {
+        if !self.noted.is_one_text {
+            return None;
+        }
+        let complete = self.noted.result_type.as_range();
+        let place = PlainResult::place_of_one_text(self.text.len(), complete.as_ref());
+        Some((self.text.get(place)?, complete.is_some()))
     }
 
     /// What `name` says, if this is an object that has one and it is a string.
@@ -322,12 +326,12 @@ pub(crate) struct Noted {
     one_line: Option<bool>,
     /// The name is known to have no escapes.
     plain_name: bool,
+    /// It is a result of one text without escapes, written in the usual way.
+    is_one_text: bool,
     meta: Span,
     result_type: Span,
     name: Span,
     arguments: Span,
-    /// The text, of a result that is nothing else but complete.
-    only_text: Span,
 }
 
 /// A part of the text. Frames are far below 4 GiB; a part that is not is not noted.
@@ -342,11 +346,11 @@ impl Noted {
         known: false,
         one_line: None,
         plain_name: false,
+        is_one_text: false,
         meta: Span::NONE,
         result_type: Span::NONE,
         name: Span::NONE,
         arguments: Span::NONE,
-        only_text: Span::NONE,
     };
 
     /// Steps over the value that comes next: where it stands, and what was seen of it.
@@ -392,9 +396,7 @@ impl Noted {
         if let Some(complete) = plain.complete {
             noted.result_type = Span::new(complete.start - start, complete.end - start);
         }
-        if let Some(text) = plain.only_text {
-            noted.only_text = Span::new(text.start - start, text.end - start);
-        }
+        noted.is_one_text = plain.is_one_text;
         Ok((start..scanner.position(), noted))
     }
 

@@ -19,8 +19,8 @@ use crate::types::{CallToolResult, ContentBlock, ResultType};
 pub(crate) struct PlainResult {
     /// Where it says that it is complete.
     pub(crate) complete: Option<Range<usize>>,
-    /// The text, if it is one without escapes, and there is nothing else beside it.
-    pub(crate) only_text: Option<Text>,
+    /// Whether it is one text without escapes and nothing beside it.
+    pub(crate) is_one_text: bool,
     structured: Option<Range<usize>>,
     is_error: Option<bool>,
 }
@@ -44,6 +44,7 @@ impl PlainResult {
         if !scanner.guess_all(FIRST_TEXT, 4) {
             return None;
         }
+        let before_text = scanner.position() + 1;
         scanner.string().ok()?;
         let first = scanner.text();
         each(first);
@@ -73,13 +74,31 @@ impl PlainResult {
         }
         // White space may stand before a value, and within a structured one.
         let is_plain = scanner.guess_end() && !scanner.broke_line;
-        let is_only = is_one && !first.escaped && structured.is_none() && is_error.is_none();
         is_plain.then_some(Self {
+            // White space could stand before it.
+            is_one_text: is_one
+                && !first.escaped
+                && structured.is_none()
+                && is_error.is_none()
+                && first.start == before_text,
             complete,
-            only_text: is_only.then_some(first),
             structured,
             is_error,
         })
+    }
+
+    /// Where the one text stands in a result of this length that says here that it is complete.
+    pub(crate) fn place_of_one_text(
+        length: usize,
+        complete: Option<&Range<usize>>,
+    ) -> Range<usize> {
+        let (front, back) = match complete {
+            None => (0, 0),
+            Some(complete) if complete.end == 1 + COMPLETE.len() => (COMPLETE.len() + 1, 0),
+            Some(_) => (0, COMPLETE.len() + 1),
+        };
+        let start = b"{".len() + front + FIRST_TEXT.len() + b"\"".len();
+        start..length.saturating_sub(back + b"\"}]}".len())
     }
 }
 
@@ -97,9 +116,8 @@ impl CallToolResult {
     /// ```
     pub fn read_plain(payload: &Payload) -> Option<Self> {
         let text = payload.text();
-        if let Some((only, is_complete)) = payload.only_text() {
-            let only = std::str::from_utf8(only).ok()?;
-            let mut result = Self::text(only);
+        if let Some((text, is_complete)) = payload.one_text() {
+            let mut result = Self::text(std::str::from_utf8(text).ok()?);
             result.result_type = is_complete.then_some(ResultType::Complete);
             return Some(result);
         }

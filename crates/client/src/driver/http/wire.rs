@@ -18,10 +18,11 @@ use switchboard_protocol::{Era, Method, Payload, RawJson, Revision};
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
 
-use crate::desk::{Spread, Wire};
+use crate::desk::Wire;
 use crate::error::{HttpFailure, HttpProblem};
 use crate::report::Report;
 use crate::shared::Shared;
+use crate::slots::Spread;
 
 use super::event::Event;
 use super::exchange::{self, Place, Post};

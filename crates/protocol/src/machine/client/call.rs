@@ -6,9 +6,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::jsonrpc::{
-    ErrorObject, Frame, MethodName, Request, RequestId, Response, UsualResult,
-};
+use crate::jsonrpc::{ErrorObject, Frame, MethodName, Request, RequestId, Response, UsualResult};
 use crate::machine::allowance::{Allowance, Expired, Timeouts};
 use crate::machine::client::call_error::CallError;
 use crate::machine::client::departure::Departure;

@@ -110,8 +110,9 @@ impl Framing {
             }
             17 if is("transfer-encoding") => {
                 let last = header.value.rsplit(|byte| *byte == b',').next();
-                self.is_chunked =
-                    Some(last.is_some_and(|last| last.trim_ascii().eq_ignore_ascii_case(b"chunked")));
+                self.is_chunked = Some(
+                    last.is_some_and(|last| last.trim_ascii().eq_ignore_ascii_case(b"chunked")),
+                );
             }
             10 if is("connection") => {
                 let mut options = header.value.split(|byte| *byte == b',');
