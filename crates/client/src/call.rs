@@ -333,6 +333,7 @@ impl Options {
     /// Makes one request of this call, for the task that polls it.
     ///
     /// A call may take several requests; each has a key of its own, but for the first.
+    #[inline]
     pub(crate) fn depart(
         &mut self,
         method: MethodName,

@@ -75,7 +75,11 @@ impl<T: Send + 'static> Future for CallFuture<T> {
                     return Poll::Pending;
                 }
                 Some(Ok(era)) => *sent.insert(era),
-                Some(Err(kind)) => return Poll::Ready(Err(call.fail(kind))),
+                Some(Err(kind)) => {
+                    let error = call.fail(kind);
+                    self.call = None;
+                    return Poll::Ready(Err(error));
+                }
                 None => return self.go_on(cx, Call::run),
             },
         };

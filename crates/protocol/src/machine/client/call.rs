@@ -610,3 +610,6 @@ fn pause(rounds: u32) -> Duration {
         _ => Duration::from_millis(100 << (rounds - 2).min(6)).min(Duration::from_secs(5)),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,101 @@
+//! The short way of a call through the machine, beside the long one.
+
+use bytes::Bytes;
+
+use super::*;
+use crate::jsonrpc::{FrameReader, Limits, Message};
+use crate::machine::client::{ClientConfig, Mode};
+use crate::revision::Revision;
+use crate::types::Implementation;
+
+#[expect(clippy::disallowed_methods, reason = "any time will do")]
+fn now() -> Instant {
+    Instant::now()
+}
+
+fn frame(id: i64, result: &str) -> Bytes {
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#).into()
+}
+
+fn received(bytes: &Bytes) -> Input {
+    Input::Received {
+        lane: Lane::SHARED,
+        frame: Frame::read(bytes, &Limits::default()),
+    }
+}
+
+/// A client that has just opened a connection to a server of this revision.
+fn ready(now: Instant, revision: Revision) -> ClientMachine {
+    let mut config = ClientConfig::new(Implementation::new("a", "1"));
+    config.mode = Mode::Pinned(revision);
+    let mut machine = ClientMachine::new(config);
+    let mut out = Vec::new();
+    machine.handle(now, Input::Opened, &mut out);
+    let answer = match revision.era() {
+        Era::Handshake => {
+            r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"logging":{}},"serverInfo":{"name":"s","version":"1"}}"#
+        }
+        Era::Stateless => {
+            r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"ttlMs":1,"cacheScope":"public"}"#
+        }
+    };
+    machine.handle(now, received(&frame(1, answer)), &mut out);
+    assert!(matches!(machine.state(), ClientState::Ready(_)));
+    machine
+}
+
+/// The short way of a call and its result ends where the long one does.
+fn check(revision: Revision, method: Method, params: Option<&Payload>, id: i64, result: &str) {
+    let now = now();
+    let call = || CallRequest::new(CallKey(7), method, params.cloned());
+    let (mut long, mut short) = (ready(now, revision), ready(now, revision));
+    let (mut expected, mut found) = (Vec::new(), Vec::new());
+
+    long.handle(now, Input::Call(call()), &mut expected);
+    if let Some(departure) = short.call(now, call(), &mut found) {
+        let message = Message::from(departure.request());
+        found.push(Output::send(departure.lane(), message));
+    }
+    assert_eq!(found, expected);
+    assert_eq!(short.deadline(), long.deadline());
+
+    let bytes = frame(id, result);
+    long.handle(now, received(&bytes), &mut expected);
+    let usual = FrameReader::new(Limits::default()).read_result(bytes);
+    if let Some((key, result)) = short.receive(now, usual.unwrap(), &mut found) {
+        let outcome = Ok(result);
+        found.push(Output::Finished { key, outcome });
+    }
+    assert_eq!(found, expected, "{result}");
+    assert_eq!(short.open_calls(), long.open_calls());
+    assert_eq!(short.session.log_level, long.session.log_level);
+}
+
+#[test]
+fn the_short_way_ends_where_the_long_one_does() {
+    let plain = Payload::encode_call("a", &()).unwrap();
+    let text = br#"{"name":"a","arguments":{},"_meta":{"x":1}}"#;
+    let own = Payload::parse(Bytes::from_static(text), &Limits::default()).unwrap();
+    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+        for (method, params) in [
+            (Method::ToolsCall, Some(&plain)),
+            (Method::ToolsCall, Some(&own)),
+            (Method::ToolsList, None),
+            (Method::LoggingSetLevel, None),
+            (Method::ResourcesList, None),
+        ] {
+            for result in [
+                "{}",
+                r#"{"content":[{"type":"text","text":"a"}]}"#,
+                r#"{"resultType":"complete","content":[{"type":"text","text":"a"}]}"#,
+                r#"{"resultType":"input_required","requestState":"s"}"#,
+                r#"{"resultType":"task"}"#,
+                r#"{"resultType":1}"#,
+            ] {
+                // The answer to the call, and one to nothing.
+                check(revision, method, params, 2, result);
+                check(revision, method, params, 9, result);
+            }
+        }
+    }
+}
