@@ -215,16 +215,15 @@ fn open(path: &Path, kind: Kind) -> Result<Connection, TaskError> {
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    // Even a setting looks at the file, which another process may be bringing into form.
+    connection.busy_timeout(MOST_WAIT)?;
     match kind {
         Kind::Writer => {
-            connection.busy_timeout(WAIT_SLICE)?;
             // What was answered is on the disk, even if the power fails.
             connection.pragma_update(None, "synchronous", "full")?;
+            connection.busy_timeout(WAIT_SLICE)?;
         }
-        Kind::Reader => {
-            connection.busy_timeout(MOST_WAIT)?;
-            connection.pragma_update(None, "query_only", true)?;
-        }
+        Kind::Reader => connection.pragma_update(None, "query_only", true)?,
     }
     Ok(connection)
 }

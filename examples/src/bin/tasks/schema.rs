@@ -75,7 +75,8 @@ const OWNER: &str = "application_id";
 // "SwTk" in ASCII: says whose file it is.
 const OURS: i64 = 0x5377_546B;
 
-const MOST_WAIT: Duration = Duration::from_secs(5);
+// Ten processes that find no file take turns, each with a few writes that reach the disk.
+const MOST_WAIT: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// What a file goes through. Steps are added at the end and never changed.

@@ -74,7 +74,7 @@ impl Runs {
         command.args(["--scenario", scenario, "--spec-version", revision]);
         command.args(["--force", "-o"]).arg(&folder);
         let finished = process::run_bounded(&mut command, Show::Nothing, RUN_LIMIT)?;
-        judge(scenario, &checks(&folder))?;
+        judge(scenario, &checks(&folder, scenario))?;
         finished
             .check("the suite")
             .map_err(|reason| format!("{reason}; see {}", folder.display()))
@@ -149,9 +149,13 @@ fn missing<'a>(revision: &str, wanted: &[&'a str]) -> Vec<&'a str> {
     wanted.iter().filter(|name| !runs(name)).copied().collect()
 }
 
-/// The checks of the one scenario in a folder of results.
-fn checks(folder: &Path) -> Vec<Check> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+/// The checks of the one scenario in a folder of results. A slash in its name is a folder.
+fn checks(folder: &Path, scenario: &str) -> Vec<Check> {
+    let group = scenario.rsplit_once('/').map_or("", |(group, _)| group);
+    let entries = fs::read_dir(folder.join(group))
+        .into_iter()
+        .flatten()
+        .flatten();
     let texts =
         entries.filter_map(|entry| fs::read_to_string(entry.path().join("checks.json")).ok());
     let read: Vec<Vec<Check>> = texts.filter_map(|text| read_checks(&text)).collect();
