@@ -1,0 +1,1 @@
+//! Many servers of the Model Context Protocol as one.
