@@ -1,0 +1,248 @@
+//! Where in a file the servers are.
+
+use std::collections::HashMap;
+
+use jsonc_parser::ast::{Object, ObjectProp, Value};
+use jsonc_parser::common::Ranged;
+use serde_json::Map;
+
+use super::HubSettings;
+use super::members::{Field, Members, Sheet, json, kind};
+use super::near::nearest;
+use super::origin::Dialect;
+use super::problem::ProblemKind;
+use super::server::{self, EXTRAS, ServerConfig};
+use super::unknown::UnknownKeys;
+
+/// What was found at the top.
+pub(super) struct Found {
+    pub(super) servers: Vec<ServerConfig>,
+    pub(super) broken: Vec<String>,
+    pub(super) settings: HubSettings,
+    pub(super) unknown: UnknownKeys,
+}
+
+/// The servers of a file, and under which key.
+pub(super) struct Container<'v, 'a> {
+    key: &'static str,
+    property: &'v ObjectProp<'a>,
+    value: &'v Value<'a>,
+}
+
+/// Finds them. The first of several keys counts.
+pub(super) fn find<'v, 'a>(root: &'v Object<'a>) -> Option<Container<'v, 'a>> {
+    all(root).into_iter().next()
+}
+
+fn all<'v, 'a>(root: &'v Object<'a>) -> Vec<Container<'v, 'a>> {
+    let member = |key: &str| {
+        let mut members = root.properties.iter();
+        members.find(|member| member.name.as_str() == key)
+    };
+    let mut found = Vec::new();
+    for key in CONTAINERS {
+        if let Some(property) = member(key) {
+            let value = &property.value;
+            found.push(Container {
+                key,
+                property,
+                value,
+            });
+        }
+    }
+    // OpenCode has servers under `mcp`, older settings of VS Code have them one deeper, and
+    // those of Gemini have none there but switches.
+    if let Some(property) = member("mcp")
+        && let Value::Object(object) = &property.value
+    {
+        let mut members = object.properties.iter();
+        let inner = members.find(|member| member.name.as_str() == "servers");
+        let has_switches = object
+            .properties
+            .iter()
+            .any(|member| matches!(member.value, Value::Array(_)));
+        match inner {
+            Some(inner) => found.push(Container {
+                key: "mcp.servers",
+                property,
+                value: &inner.value,
+            }),
+            None if !has_switches => found.push(Container {
+                key: "mcp",
+                property,
+                value: &property.value,
+            }),
+            None => {}
+        }
+    }
+    found
+}
+
+impl Container<'_, '_> {
+    /// In whose words it is written, as far as it can be told from what is there.
+    pub(super) fn dialect(&self) -> Dialect {
+        match (self.key, self.value) {
+            ("context_servers", _) => Dialect::Zed,
+            ("mcp", _) => Dialect::OpenCode,
+            (_, Value::Object(servers)) if servers.properties.iter().any(is_of_gemini) => {
+                Dialect::Gemini
+            }
+            _ => Dialect::Standard,
+        }
+    }
+}
+
+/// Nobody else has this key.
+fn is_of_gemini(server: &ObjectProp<'_>) -> bool {
+    let Value::Object(server) = &server.value else {
+        return false;
+    };
+    let mut members = server.properties.iter();
+    members.any(|member| member.name.as_str() == "httpUrl")
+}
+
+/// Reads everything.
+pub(super) fn read(sheet: &Sheet<'_>, root: &Object<'_>) -> Found {
+    let containers = all(root);
+    let mut found = Found {
+        servers: Vec::new(),
+        broken: Vec::new(),
+        settings: HubSettings::default(),
+        unknown: UnknownKeys(rest(root, &containers)),
+    };
+    let mut members = Members::new(sheet, String::new(), root);
+    if let Some(mut extras) = members.take(&[EXTRAS]).as_ref().and_then(Field::object) {
+        found.settings.read(&mut extras);
+        found.settings.unknown = UnknownKeys(extras.rest());
+    }
+    let mut containers = containers.iter();
+    let Some(container) = containers.next() else {
+        let keys = root.properties.iter().map(|member| member.name.as_str());
+        let near = keys
+            .into_iter()
+            .find(|key| nearest(key, CONTAINERS).is_some());
+        let near = near.map(str::to_owned);
+        sheet.warn(root.range.start, ProblemKind::NoServers { near });
+        return found;
+    };
+    for other in containers {
+        let (read, other_key) = (container.key, other.key);
+        let kind = ProblemKind::SecondContainer {
+            read,
+            other: other_key,
+        };
+        sheet.warn(other.property.range.start, kind);
+    }
+    match container.value {
+        Value::Object(servers) => read_servers(sheet, servers, &mut found),
+        other => {
+            let kind = ProblemKind::WrongType {
+                key: container.key.to_owned(),
+                expected: "an object",
+                found: kind(other),
+            };
+            sheet.error(other.range().start, kind);
+        }
+    }
+    let disabled = switched_off(root);
+    for server in &mut found.servers {
+        server.is_enabled &= !disabled(&server.name);
+    }
+    found
+}
+
+fn read_servers(sheet: &Sheet<'_>, servers: &Object<'_>, found: &mut Found) {
+    let mut names: HashMap<&str, usize> = HashMap::new();
+    for member in &servers.properties {
+        let (name, at) = (member.name.as_str(), member.range.start);
+        sheet.about(Some(name));
+        if let Some(first) = names.get(name) {
+            let first = sheet.page.position(*first);
+            sheet.error(at, ProblemKind::DuplicateServer { first });
+            continue;
+        }
+        names.insert(name, at);
+        let errors = sheet.errors();
+        if !server::is_name(name) {
+            sheet.error(at, ProblemKind::BadName);
+        }
+        let read = match &member.value {
+            Value::Object(object) => server::read(sheet, name, at, object),
+            other => {
+                let kind = ProblemKind::WrongType {
+                    key: String::new(),
+                    expected: "an object",
+                    found: kind(other),
+                };
+                sheet.error(other.range().start, kind);
+                None
+            }
+        };
+        match read {
+            Some(server) if sheet.errors() == errors => found.servers.push(server),
+            _ => found.broken.push(name.to_owned()),
+        }
+    }
+    sheet.about(None);
+}
+
+/// Names that are switched off beside the servers: by Gemini under `mcp`, by Claude Code in a
+/// list.
+fn switched_off(root: &Object<'_>) -> impl Fn(&str) -> bool {
+    let list = |object: &Object<'_>, key: &str| -> Option<Vec<String>> {
+        let mut members = object.properties.iter();
+        let member = members.find(|member| member.name.as_str() == key)?;
+        let items = member.value.as_array()?.elements.iter();
+        let texts = items.filter_map(|item| item.as_string_lit());
+        Some(texts.map(|text| text.value.clone().into_owned()).collect())
+    };
+    let mut members = root.properties.iter();
+    let mcp = members.find(|member| member.name.as_str() == "mcp");
+    let mcp = mcp.and_then(|member| member.value.as_object());
+    let allowed = mcp.and_then(|mcp| list(mcp, "allowed"));
+    let mut excluded = mcp
+        .and_then(|mcp| list(mcp, "excluded"))
+        .unwrap_or_default();
+    excluded.extend(list(root, "disabledMcpServers").unwrap_or_default());
+    move |name| {
+        let is_named = |list: &[String]| list.iter().any(|other| other == name);
+        is_named(&excluded) || allowed.as_ref().is_some_and(|allowed| !is_named(allowed))
+    }
+}
+
+/// Everything at the top but the servers and our own key.
+fn rest(root: &Object<'_>, containers: &[Container<'_, '_>]) -> Map<String, serde_json::Value> {
+    let read = containers.first().map(|container| container.property.range);
+    let members = root.properties.iter();
+    let others =
+        members.filter(|member| Some(member.range) != read && member.name.as_str() != EXTRAS);
+    others
+        .map(|member| (member.name.as_str().to_owned(), json(&member.value)))
+        .collect()
+}
+
+impl HubSettings {
+    fn read(&mut self, extras: &mut Members<'_, '_>) {
+        let prefix = extras.take(&["prefix"]);
+        self.prefix = prefix.as_ref().and_then(|prefix| {
+            let meaning = |word: &str| {
+                let known = ["mcp__server__tool", "server__tool"];
+                known.into_iter().find(|known| *known == word)
+            };
+            prefix.word("mcp__server__tool or server__tool", meaning)
+        });
+        let longest = extras.take(&["maxToolName"]);
+        self.longest_name = longest.as_ref().and_then(|longest| {
+            let length = longest.size()?;
+            if !(32..=128).contains(&length) {
+                longest.wrong_value("a number from 32 to 128");
+                return None;
+            }
+            Some(length)
+        });
+        let together = extras.take(&["startsTogether"]);
+        self.starts_together = together.as_ref().and_then(Field::size);
+    }
+}
+
+const CONTAINERS: [&str; 3] = ["mcpServers", "servers", "context_servers"];

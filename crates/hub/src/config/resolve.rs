@@ -1,0 +1,389 @@
+//! What a client is made of: a server with its variables filled in.
+
+use std::error::Error;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use switchboard_auth::{AuthError, Grant, OAuth, OAuthBuilder, Scopes, Secret};
+use switchboard_client::{Limits, Mode, Spec, Timeouts};
+
+use super::auth::{AuthConfig, OAuthConfig};
+use super::env_file;
+use super::page::Position;
+use super::problem::Quoted;
+use super::server::ServerConfig;
+use super::transport::{HttpConfig, StdioConfig, TransportConfig, bad_url};
+use crate::variables::{Surroundings, Template, VariableError, at_home};
+
+/// A server with its variables filled in. What may be secret is not printed.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Resolved {
+    /// What to connect to, under the name of the server; without any login.
+    pub spec: Spec,
+    /// How we prove who we are.
+    pub auth: ResolvedAuth,
+    /// The URL, if there is one. It may hold a key.
+    pub url: Option<Secret>,
+    /// Variables that a program must not get, even if every program does.
+    pub removed: Vec<String>,
+}
+
+/// How we prove to a server who we are.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum ResolvedAuth {
+    /// If the server wants a login, there is one.
+    Auto,
+    /// Not at all.
+    None,
+    /// A token that is there already.
+    Bearer(Secret),
+    /// A login of which something is known beforehand.
+    OAuth(Box<ResolvedOAuth>),
+}
+
+/// What is known beforehand about a login.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ResolvedOAuth {
+    /// The client that the issuer knows us as.
+    pub client_id: Option<String>,
+    /// Its secret.
+    pub client_secret: Option<Secret>,
+    /// Who knows the client.
+    pub issuer: Option<String>,
+    /// Where tokens are given out.
+    pub token_url: Option<String>,
+    /// Scopes to ask for.
+    pub scopes: Scopes,
+    /// The port that a browser comes back to.
+    pub callback_port: Option<u16>,
+    /// Does the client log in by itself, without a person?
+    pub is_machine: bool,
+}
+
+impl ResolvedOAuth {
+    /// Begins to describe the login of a server. Where it is kept and how a person is asked is
+    /// still to be said.
+    ///
+    /// # Errors
+    /// When the URLs are not ones that tokens may be sent to.
+    pub fn builder(&self, url: &str) -> Result<OAuthBuilder, AuthError> {
+        let mut builder = OAuth::for_server(url)?.scopes(self.scopes.clone());
+        if let Some(id) = &self.client_id {
+            builder = builder.client(id, self.client_secret.clone());
+        }
+        if let Some(issuer) = &self.issuer {
+            builder = builder.client_issuer(issuer);
+        }
+        if let Some(url) = &self.token_url {
+            builder = builder.token_endpoint(url)?;
+        }
+        Ok(match self.is_machine {
+            true => builder.grant(Grant::ClientCredentials),
+            false => builder,
+        })
+    }
+}
+
+/// Fills in the variables of a server.
+///
+/// This may read files and run programs, so it may take its time: not for a task that others
+/// wait for.
+///
+/// # Errors
+/// When a variable has no value, or the values are nothing to connect to: the error names the
+/// variable, the server and where it stands, and no value.
+pub fn resolve(
+    server: &ServerConfig,
+    surroundings: &dyn Surroundings,
+) -> Result<Resolved, ResolveError> {
+    let filling = Filling {
+        server,
+        surroundings,
+    };
+    let mut resolved = match &server.transport {
+        TransportConfig::Stdio(stdio) => filling.stdio(stdio)?,
+        TransportConfig::Http(http) => filling.http(http, Spec::url)?,
+        TransportConfig::Sse(http) => filling.http(http, Spec::sse)?,
+    };
+    resolved.spec = resolved
+        .spec
+        .name(&server.name)
+        .timeouts(timeouts(server))
+        .limits(limits(server));
+    // The old transport has a mode of its own.
+    if server.mode != Mode::Auto {
+        resolved.spec = resolved.spec.mode(server.mode);
+    }
+    Ok(resolved)
+}
+
+struct Filling<'a> {
+    server: &'a ServerConfig,
+    surroundings: &'a dyn Surroundings,
+}
+
+impl Filling<'_> {
+    fn stdio(&self, stdio: &StdioConfig) -> Result<Resolved, ResolveError> {
+        let program = self.path("command", &stdio.command)?;
+        let mut spec = Spec::command(program);
+        for (index, argument) in stdio.args.iter().enumerate() {
+            let argument = self.value(|| format!("args[{index}]"), argument)?;
+            spec = spec.arg(argument.reveal());
+        }
+        let (variables, removed) = self.variables(stdio)?;
+        if stdio.inherits_all {
+            let names = self.surroundings.variable_names().into_iter();
+            for name in names.filter(|name| !removed.contains(name)) {
+                spec = spec.inherit(name);
+            }
+        }
+        for name in stdio.inherits.iter().filter(|name| !removed.contains(name)) {
+            spec = spec.inherit(name);
+        }
+        for (name, value) in variables {
+            spec = spec.env(name, value.reveal());
+        }
+        let folder = match &stdio.cwd {
+            Some(cwd) => Some(self.in_folder(self.path("cwd", cwd)?)),
+            None => self.server.folder.clone(),
+        };
+        if let Some(folder) = folder {
+            spec = spec.cwd(folder);
+        }
+        Ok(Resolved {
+            spec,
+            auth: ResolvedAuth::None,
+            url: None,
+            removed,
+        })
+    }
+
+    /// The variables of a program, and those that it must not get.
+    fn variables(
+        &self,
+        stdio: &StdioConfig,
+    ) -> Result<(Vec<(String, Secret)>, Vec<String>), ResolveError> {
+        let mut variables: Vec<(String, Secret)> = Vec::new();
+        if let Some(template) = &stdio.env_file {
+            let path = self.in_folder(self.path("envFile", template)?);
+            let error = |kind| self.error("envFile", template, kind);
+            let content = self.surroundings.file(&path).map_err(|source| {
+                let path = path.clone();
+                error(ResolveErrorKind::EnvFile { path, source })
+            })?;
+            let read = env_file::read(content.reveal());
+            let read = read.map_err(|line| error(ResolveErrorKind::EnvFileLine { path, line }))?;
+            let read = read.into_iter();
+            variables.extend(read.map(|(name, value)| (name, Secret::new(value))));
+        }
+        let mut removed = Vec::new();
+        for (name, template) in &stdio.env {
+            variables.retain(|(other, _)| other != name);
+            match template {
+                Some(template) => {
+                    let value = self.value(|| format!("env.{name}"), template)?;
+                    variables.push((name.clone(), value));
+                }
+                None => removed.push(name.clone()),
+            }
+        }
+        Ok((variables, removed))
+    }
+
+    fn http(
+        &self,
+        http: &HttpConfig,
+        spec: impl Fn(&str) -> Result<Spec, switchboard_client::BadSpec>,
+    ) -> Result<Resolved, ResolveError> {
+        let url = self.value(|| "url".to_owned(), &http.url)?;
+        let bad = |reason| self.error("url", &http.url, ResolveErrorKind::BadUrl { reason });
+        if let Some(reason) = bad_url(url.reveal()) {
+            return Err(bad(reason));
+        }
+        let mut spec = spec(url.reveal()).map_err(|_| bad("it is no URL"))?;
+        for (name, template) in &http.headers {
+            let key = format!("headers.{name}");
+            let value = self.value(|| key.clone(), template)?;
+            // The error repeats neither, so nothing is lost.
+            spec = spec
+                .header(name, value.reveal())
+                .map_err(|_| self.error(&key, template, ResolveErrorKind::BadHeader))?;
+        }
+        Ok(Resolved {
+            spec,
+            auth: self.auth(&http.auth)?,
+            url: Some(url),
+            removed: Vec::new(),
+        })
+    }
+
+    fn auth(&self, auth: &AuthConfig) -> Result<ResolvedAuth, ResolveError> {
+        Ok(match auth {
+            AuthConfig::Auto => ResolvedAuth::Auto,
+            AuthConfig::None => ResolvedAuth::None,
+            AuthConfig::Bearer(token) => {
+                let value = self.value(|| "token".to_owned(), token)?;
+                if value.is_empty() {
+                    return Err(self.error("token", token, ResolveErrorKind::Empty));
+                }
+                ResolvedAuth::Bearer(value)
+            }
+            AuthConfig::OAuth(oauth) => ResolvedAuth::OAuth(Box::new(self.oauth(oauth)?)),
+        })
+    }
+
+    fn oauth(&self, oauth: &OAuthConfig) -> Result<ResolvedOAuth, ResolveError> {
+        let optional = |key: &str, template: &Option<Template>| match template {
+            Some(template) => self.value(|| key.to_owned(), template).map(Some),
+            None => Ok(None),
+        };
+        let plain = |value: Option<Secret>| value.map(|value| value.reveal().to_owned());
+        Ok(ResolvedOAuth {
+            client_id: plain(optional("clientId", &oauth.client_id)?),
+            client_secret: optional("clientSecret", &oauth.client_secret)?,
+            issuer: plain(optional("issuer", &oauth.issuer)?),
+            token_url: plain(optional("tokenUrl", &oauth.token_url)?),
+            scopes: oauth.scopes.iter().map(String::as_str).collect(),
+            callback_port: oauth.callback_port,
+            is_machine: oauth.is_machine,
+        })
+    }
+
+    fn value(&self, key: impl Fn() -> String, template: &Template) -> Result<Secret, ResolveError> {
+        let value = template.resolve(self.surroundings);
+        value.map_err(|error| self.error(&key(), template, ResolveErrorKind::Variable(error)))
+    }
+
+    /// A path that is not empty, with the home folder in place of `~`.
+    fn path(&self, key: &str, template: &Template) -> Result<PathBuf, ResolveError> {
+        let value = self.value(|| key.to_owned(), template)?;
+        if value.reveal().trim().is_empty() {
+            return Err(self.error(key, template, ResolveErrorKind::Empty));
+        }
+        let path = at_home(value.reveal(), self.surroundings);
+        path.map_err(|error| self.error(key, template, ResolveErrorKind::Variable(error)))
+    }
+
+    fn in_folder(&self, path: PathBuf) -> PathBuf {
+        let folder = self.server.folder.as_deref().unwrap_or(Path::new(""));
+        folder.join(path)
+    }
+
+    fn error(&self, key: &str, template: &Template, kind: ResolveErrorKind) -> ResolveError {
+        ResolveError {
+            server: self.server.name.clone(),
+            file: self.server.source.file.clone(),
+            position: template.position(),
+            key: key.to_owned(),
+            kind,
+        }
+    }
+}
+
+fn timeouts(server: &ServerConfig) -> Timeouts {
+    let said = &server.timeouts;
+    let mut timeouts = Timeouts::default();
+    timeouts.connect = said.start.unwrap_or(timeouts.connect);
+    timeouts.list = said.list.unwrap_or(timeouts.list);
+    timeouts.idle = said.call.or(timeouts.idle);
+    // Whoever lets a call be silent for an hour lets it take an hour.
+    timeouts.total = said.total.or(timeouts.total.max(said.call));
+    timeouts
+}
+
+fn limits(server: &ServerConfig) -> Limits {
+    let said = &server.limits;
+    let mut limits = Limits::default();
+    limits.message.bytes = said.message.unwrap_or(limits.message.bytes);
+    limits.calls = said.calls.unwrap_or(limits.calls);
+    limits.items = said.items.unwrap_or(limits.items);
+    limits
+}
+
+/// Why a server cannot be started as it is configured.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct ResolveError {
+    /// Its name.
+    pub server: String,
+    /// The file that it is from, if it is from one.
+    pub file: Option<Arc<str>>,
+    /// Where in it the trouble is.
+    pub position: Position,
+    /// The key there.
+    pub key: String,
+    /// What it is.
+    pub kind: ResolveErrorKind,
+}
+
+/// Why a server cannot be started as it is configured.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ResolveErrorKind {
+    /// A variable has no value.
+    Variable(VariableError),
+    /// With all variables filled in, nothing is there.
+    Empty,
+    /// With all variables filled in, nobody can connect to it.
+    BadUrl {
+        /// Why.
+        reason: &'static str,
+    },
+    /// With all variables filled in, it cannot stand in a header.
+    BadHeader,
+    /// The file with variables cannot be read.
+    EnvFile {
+        /// Which one.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The file with variables holds something else.
+    EnvFileLine {
+        /// Which one.
+        path: PathBuf,
+        /// In which line.
+        line: usize,
+    },
+}
+
+/// `file:line:column: server "name": "key": what is wrong`.
+impl fmt::Display for ResolveError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(file) = &self.file {
+            write!(f, "{file}:{}: ", self.position)?;
+        }
+        let (server, key) = (Quoted(&self.server), Quoted(&self.key));
+        write!(f, "server {server}: {key}: ")?;
+        match &self.kind {
+            ResolveErrorKind::Variable(error) => error.fmt(f),
+            ResolveErrorKind::Empty => f.write_str("nothing is left once variables are filled in"),
+            ResolveErrorKind::BadUrl { reason } => {
+                write!(f, "cannot be connected to: {reason}")
+            }
+            ResolveErrorKind::BadHeader => f.write_str("the value cannot stand in a header"),
+            ResolveErrorKind::EnvFile { path, .. } => {
+                write!(f, "the file {path:?} cannot be read")
+            }
+            ResolveErrorKind::EnvFileLine { path, line } => {
+                write!(f, "line {line} of the file {path:?} is not NAME=value")
+            }
+        }
+    }
+}
+
+impl Error for ResolveError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match &self.kind {
+            // It is in the text already; what it stands on is not.
+            ResolveErrorKind::Variable(error) => error.source(),
+            ResolveErrorKind::EnvFile { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}
