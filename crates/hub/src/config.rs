@@ -62,7 +62,7 @@ use page::Page;
 /// assert_eq!(config.servers.len(), 2);
 /// assert_eq!(
 ///     config.problems[0].to_string(),
-///     r#"mcp.json:3:55: server "docs": unknown key "timeot", did you mean "timeout"?"#,
+///     r#"mcp.json:3:53: server "docs": unknown key "timeot", did you mean "timeout"?"#,
 /// );
 /// # Ok::<(), switchboard_hub::ConfigError>(())
 /// ```

@@ -7,7 +7,6 @@ use jsonc_parser::ast::Value;
 
 use super::members::{Field, Members, Sheet};
 use super::problem::ProblemKind;
-use super::unknown::UnknownKeys;
 use crate::variables::{Shows, Template};
 
 /// How we prove to a server who we are.
@@ -43,8 +42,6 @@ pub struct OAuthConfig {
     pub callback_port: Option<u16>,
     /// Does the client log in by itself, without a person?
     pub is_machine: bool,
-    /// What else is there.
-    pub unknown: UnknownKeys,
 }
 
 /// Everything that is said about it.
@@ -151,11 +148,11 @@ fn typed(auth: &Field<'_, '_>) -> Option<AuthConfig> {
     };
     match word {
         "none" => {
-            members.rest();
+            members.keep_rest();
             Some(AuthConfig::None)
         }
         "bearer" => {
-            members.rest();
+            members.keep_rest();
             let Some(token) = token else {
                 auth.wrong_value("a \"token\" with the type \"bearer\"");
                 return None;
@@ -191,7 +188,7 @@ fn details(mut members: Members<'_, '_>) -> Option<OAuthConfig> {
         "audiences",
         "tokenParamName",
     ]);
-    let unknown = UnknownKeys(members.rest());
+    members.keep_rest();
     if let Some(metadata) = &metadata {
         let what = metadata.key.clone();
         metadata
@@ -216,7 +213,6 @@ fn details(mut members: Members<'_, '_>) -> Option<OAuthConfig> {
             None => None,
         },
         is_machine: false,
-        unknown,
     };
     let can_prove = read.client_id.is_some() && read.client_secret.is_some();
     read.is_machine = match &grant {

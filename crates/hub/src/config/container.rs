@@ -113,7 +113,12 @@ pub(super) fn read(sheet: &Sheet<'_>, root: &Object<'_>) -> Found {
     let mut members = Members::new(sheet, String::new(), root);
     if let Some(mut extras) = members.take(&[EXTRAS]).as_ref().and_then(Field::object) {
         found.settings.read(&mut extras);
-        found.settings.unknown = UnknownKeys(extras.rest());
+        extras.keep_rest();
+        // At the top there is nothing but this key to take from.
+        found.settings.unknown = match sheet.take_kept().remove(EXTRAS) {
+            Some(serde_json::Value::Object(rest)) => UnknownKeys(rest),
+            _ => UnknownKeys::default(),
+        };
     }
     let mut containers = containers.iter();
     let Some(container) = containers.next() else {

@@ -13,7 +13,7 @@ use jsonc_parser::common::Ranged;
 use serde_json::{Map, Number, Value as Json};
 
 use super::near::nearest;
-use super::origin::Grammar;
+use super::origin::{Dialect, Grammar};
 use super::page::{Page, Position};
 use super::problem::{Problem, ProblemKind, Severity};
 use super::quantity;
@@ -28,6 +28,8 @@ pub(super) struct Sheet<'a> {
     server: RefCell<Option<String>>,
     problems: RefCell<Vec<Problem>>,
     errors: Cell<usize>,
+    /// What nobody took within a server, with the keys around it.
+    kept: RefCell<Vec<(String, Map<String, Json>)>>,
 }
 
 impl<'a> Sheet<'a> {
@@ -39,6 +41,7 @@ impl<'a> Sheet<'a> {
             server: RefCell::default(),
             problems: RefCell::default(),
             errors: Cell::default(),
+            kept: RefCell::default(),
         }
     }
 
@@ -72,6 +75,15 @@ impl<'a> Sheet<'a> {
     /// How many errors there were so far.
     pub(super) fn errors(&self) -> usize {
         self.errors.get()
+    }
+
+    /// What nobody took since it was last asked for, in the objects that it was in.
+    pub(super) fn take_kept(&self) -> Map<String, Json> {
+        let mut whole = Map::new();
+        for (prefix, members) in self.kept.take() {
+            put(&mut whole, prefix.split_terminator('.'), members);
+        }
+        whole
     }
 
     /// In the order of the file.
@@ -169,8 +181,16 @@ impl<'s, 'a> Members<'s, 'a> {
         self.asked.extend(keys);
     }
 
-    /// What nobody took. What nobody asked for either is reported.
-    pub(super) fn rest(self) -> Map<String, Json> {
+    /// Keeps what nobody took for [`Sheet::take_kept`]. What nobody asked for either is reported.
+    pub(super) fn keep_rest(self) {
+        let (sheet, prefix) = (self.sheet, self.prefix.clone());
+        let rest = self.rest();
+        if !rest.is_empty() {
+            sheet.kept.borrow_mut().push((prefix, rest));
+        }
+    }
+
+    fn rest(self) -> Map<String, Json> {
         let mut kept = Map::new();
         let mut hints = MOST_HINTS;
         for member in &self.object.properties {
@@ -403,7 +423,15 @@ impl<'s, 'a> Field<'s, 'a> {
 
     /// A time: a text with a unit, or a number of the unit that is usual in this file.
     pub(super) fn time(&self) -> Option<Duration> {
-        let unit = self.sheet.grammar.dialect.unit();
+        self.time_in(self.sheet.grammar.dialect.unit())
+    }
+
+    /// A time under our own key, where a number is milliseconds in every file.
+    pub(super) fn own_time(&self) -> Option<Duration> {
+        self.time_in(Dialect::Standard.unit())
+    }
+
+    fn time_in(&self, unit: Duration) -> Option<Duration> {
         let (time, is_bare) = match self.value {
             Value::StringLit(text) => (quantity::time(&text.value, unit), false),
             Value::NumberLit(number) => (quantity::time(number.value, unit), true),
@@ -439,6 +467,23 @@ impl<'s, 'a> Field<'s, 'a> {
             self.wrong_value("a number above 0 or a size such as \"4MiB\", below 2 GiB");
         }
         size
+    }
+}
+
+/// Puts members into the object at the end of a path.
+fn put<'k>(
+    object: &mut Map<String, Json>,
+    mut path: impl Iterator<Item = &'k str>,
+    members: Map<String, Json>,
+) {
+    let Some(key) = path.next() else {
+        object.extend(members);
+        return;
+    };
+    let inner = object.entry(key).or_insert_with(|| Map::new().into());
+    // It is an object in the file, or nothing in it would have been kept.
+    if let Json::Object(inner) = inner {
+        put(inner, path, members);
     }
 }
 

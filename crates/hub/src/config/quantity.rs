@@ -36,11 +36,6 @@ pub(super) fn size(text: &str) -> Option<usize> {
     };
     let bytes = (number * bytes).round();
     // Everything up to here is exact in both types.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "the range is checked"
-    )]
     (1.0..=LARGEST).contains(&bytes).then_some(bytes as usize)
 }
 

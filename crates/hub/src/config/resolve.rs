@@ -122,6 +122,8 @@ pub fn resolve(
     Ok(resolved)
 }
 
+type Variables = Vec<(String, Secret)>;
+
 struct Filling<'a> {
     server: &'a ServerConfig,
     surroundings: &'a dyn Surroundings,
@@ -164,11 +166,8 @@ impl Filling<'_> {
     }
 
     /// The variables of a program, and those that it must not get.
-    fn variables(
-        &self,
-        stdio: &StdioConfig,
-    ) -> Result<(Vec<(String, Secret)>, Vec<String>), ResolveError> {
-        let mut variables: Vec<(String, Secret)> = Vec::new();
+    fn variables(&self, stdio: &StdioConfig) -> Result<(Variables, Vec<String>), ResolveError> {
+        let mut variables = Variables::new();
         if let Some(template) = &stdio.env_file {
             let path = self.in_folder(self.path("envFile", template)?);
             let error = |kind| self.error("envFile", template, kind);

@@ -262,12 +262,10 @@ pub(super) fn read<'s, 'a>(
     }
     if let Some(mut extras) = extras {
         read_extras(&mut extras, &mut server);
-        let rest = extras.rest();
-        if !rest.is_empty() {
-            server.unknown.0.insert(EXTRAS.to_owned(), rest.into());
-        }
+        extras.keep_rest();
     }
-    server.unknown.0.extend(members.rest());
+    members.keep_rest();
+    server.unknown.0.extend(sheet.take_kept());
     server.transport = transport?;
     (sheet.errors() == errors).then_some(server)
 }
@@ -362,7 +360,7 @@ fn read_extras(extras: &mut Members<'_, '_>, server: &mut ServerConfig) {
         server.mode = mode;
     }
     let idle = extras.take(&["idle"]);
-    server.idle = idle.as_ref().and_then(Field::time);
+    server.idle = idle.as_ref().and_then(Field::own_time);
     if let Some(required) = extras.take(&["required"]).as_ref().and_then(Field::boolean) {
         server.is_required = required;
     }
@@ -380,18 +378,18 @@ fn read_extras(extras: &mut Members<'_, '_>, server: &mut ServerConfig) {
         }
         let deny = tools.take(&["deny"]).as_ref().and_then(Field::texts);
         server.tools.deny.extend(deny.unwrap_or_default());
-        tools.rest();
+        tools.keep_rest();
     }
     if let Some(mut times) = extras.take(&["timeouts"]).as_ref().and_then(Field::object) {
         let mut set = |key, time: &mut Option<Duration>| {
-            let said = times.take(&[key]).as_ref().and_then(Field::time);
+            let said = times.take(&[key]).as_ref().and_then(Field::own_time);
             *time = said.or(*time);
         };
         set("start", &mut server.timeouts.start);
         set("call", &mut server.timeouts.call);
         set("total", &mut server.timeouts.total);
         set("list", &mut server.timeouts.list);
-        times.rest();
+        times.keep_rest();
     }
     if let Some(mut limits) = extras.take(&["limits"]).as_ref().and_then(Field::object) {
         let mut size = |key| limits.take(&[key]).as_ref().and_then(Field::size);
@@ -399,7 +397,7 @@ fn read_extras(extras: &mut Members<'_, '_>, server: &mut ServerConfig) {
         server.limits.result = size("result");
         server.limits.calls = size("calls");
         server.limits.items = size("items");
-        limits.rest();
+        limits.keep_rest();
     }
 }
 

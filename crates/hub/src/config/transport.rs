@@ -308,7 +308,7 @@ fn program(command: &Field<'_, '_>) -> Option<Program> {
                 Some(env) => variables(&env)?,
                 None => Vec::new(),
             };
-            members.rest();
+            members.keep_rest();
             Some((path.some_template(Shows::All)?, args, env))
         }
         _ => Some((command.some_template(Shows::All)?, Vec::new(), Vec::new())),

@@ -176,6 +176,12 @@ fn values_are_checked() {
         ],
     );
     check(
+        r#"{"command": "x", "disabled": false, "enabled": false}"#,
+        &[
+            r#"mcp.json:2:24: server "it": "enabled" and "disabled" say the opposite, "enabled" counts"#,
+        ],
+    );
+    check(
         r#"{"url": "https://e.com", "headers": {"bad name": "x", "A": "1", "a": "2"}}"#,
         &[
             r#"mcp.json:2:44: server "it": "headers.bad name" expects the name of a header"#,

@@ -87,24 +87,29 @@ fn ten_megabytes_take_seconds_at_most() {
             "{{\"mcpServers\":{{{}}}}}",
             members(
                 &|n| format!("\"s{n}\":{{\"command\":\"x\",\"env\":{{\"A\":\"${{B}}\"}}}}"),
-                1 << 20
+                1 << 18
             )
         ),
         format!(
             "{{\"mcpServers\":{{\"a\":{{\"command\":\"x\",{}}}}}}}",
-            members(&|n| format!("\"commandd{n}\":1"), 1 << 20)
+            members(&|n| format!("\"commandd{n}\":1"), 1 << 18)
         ),
         format!(
             "{{\"mcpServers\":{{\"a\":{{\"command\":\"x\",\"env\":{{{}}}}}}}}}",
-            members(&|n| format!("\"A{}\":[]", n % 10), 1 << 20)
+            members(&|n| format!("\"A{}\":[]", n % 10), 1 << 18)
         ),
         format!(
             "{{\"mcpServers\":{{\"a\":{{\"command\":\"{}\"}}}}}}",
-            "${A:-".repeat(2 << 20)
+            "${A:-".repeat(1 << 18)
         ),
         format!(
             "{{\"mcpServers\":{{{}}}}}",
-            "\"a\":{\"command\":\"x\"},".repeat(50_000)
+            "\"a\":{\"command\":\"x\"},".repeat(10_000)
+        ),
+        format!(
+            "{{\"history\":[{}1],\"mcpServers\":{{\"a\":{{\"command\":\"x\"}}}}}}",
+            "\"0123456789abcdef 0123456789abcdef 0123456789abcdef 0123456789abcdef\","
+                .repeat(150_000)
         ),
     ];
     for text in texts {

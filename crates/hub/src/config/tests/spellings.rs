@@ -386,13 +386,17 @@ fn our_own_words() {
 fn what_nobody_knows_is_kept() {
     let config = read(
         r#"{ "mcpServers": { "it": { "command": "x", "autoApprove": ["*"], "weather": { "a": [1, null, "é", 1.50, 1e999] },
-            "x-switchboard": { "colour": "red", "idle": "1m" } } }, "theme": { "dark": true } }"#,
+            "x-switchboard": { "colour": "red", "idle": "1m", "tools": { "hide": 1 } } }, "docs": { "url": "https://e.com", "oauth": { "clientId": "a", "enterpriseManaged": true } } }, "theme": { "dark": true } }"#,
     );
     let it = &config.servers[0];
     let kept = serde_json::to_string(&it.unknown.0).unwrap();
     assert_eq!(
         kept,
-        r#"{"autoApprove":["*"],"weather":{"a":[1,null,"é",1.5,"1e999"]},"x-switchboard":{"colour":"red"}}"#
+        r#"{"autoApprove":["*"],"weather":{"a":[1,null,"é",1.5,"1e999"]},"x-switchboard":{"colour":"red","tools":{"hide":1}}}"#
+    );
+    assert_eq!(
+        config.servers[1].unknown["oauth"]["enterpriseManaged"],
+        true
     );
     assert_eq!(config.unknown["theme"]["dark"], true);
     assert_eq!(
@@ -400,6 +404,7 @@ fn what_nobody_knows_is_kept() {
         [
             r#"mcp.json:1:65: server "it": unknown key "weather""#,
             r#"mcp.json:2:32: server "it": unknown key "x-switchboard.colour""#,
+            r#"mcp.json:2:74: server "it": unknown key "x-switchboard.tools.hide""#,
         ]
     );
     assert!(
