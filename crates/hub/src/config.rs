@@ -5,9 +5,9 @@
 //! spellings of other products are understood too. Whatever is wrong with one server is a
 //! [`Problem`] of that one; the others work.
 //!
-//! 1. `page`: the text, JSON, places; `members`: objects member by member
+//! 1. `page`: the text, JSON, places; `sheet`, `members`, `field`: its objects and values
 //! 2. `container`: where the servers are; `server`, `transport`, `auth`: one of them
-//! 3. `problem`: what can be wrong; `near`: what was probably meant
+//! 3. `problem`, `error`: what can be wrong; `near`: what was probably meant
 //! 4. `resolve`: with variables filled in, what a client is made of
 //!
 //! Nothing here starts, connects or watches.
@@ -15,6 +15,8 @@
 mod auth;
 mod container;
 mod env_file;
+mod error;
+mod field;
 mod members;
 mod near;
 mod origin;
@@ -23,6 +25,7 @@ mod problem;
 mod quantity;
 mod resolve;
 mod server;
+mod sheet;
 #[cfg(test)]
 mod tests;
 mod transport;
@@ -37,17 +40,19 @@ use jsonc_parser::ast::Value;
 use jsonc_parser::common::Ranged;
 
 pub use auth::{AuthConfig, OAuthConfig};
+pub use error::ConfigError;
 pub(crate) use origin::Grammar;
 pub use origin::{Dialect, Origin};
 pub use page::{Position, SyntaxFault};
-pub use problem::{ConfigError, Problem, ProblemKind, Severity};
+pub use problem::{Problem, ProblemKind, Severity};
 pub use resolve::{ResolveError, ResolveErrorKind, Resolved, ResolvedAuth, ResolvedOAuth, resolve};
 pub use server::{ServerConfig, ServerLimits, ServerTimeouts, Sharing, Source, Start, ToolLists};
 pub use transport::{HttpConfig, StdioConfig, TransportConfig};
 pub use unknown::UnknownKeys;
 
-use members::{Sheet, kind};
+use field::kind;
 use page::Page;
+use sheet::Sheet;
 
 /// A configuration as it was read: what is good, and what is wrong with the rest.
 ///

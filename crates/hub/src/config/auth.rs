@@ -5,8 +5,10 @@
 
 use jsonc_parser::ast::Value;
 
-use super::members::{Field, Members, Sheet};
+use super::field::Field;
+use super::members::Members;
 use super::problem::ProblemKind;
+use super::sheet::Sheet;
 use crate::variables::{Shows, Template};
 
 /// How we prove to a server who we are.

@@ -7,11 +7,13 @@ use jsonc_parser::common::Ranged;
 use serde_json::Map;
 
 use super::HubSettings;
-use super::members::{Field, Members, Sheet, json, kind};
+use super::field::{Field, json, kind};
+use super::members::Members;
 use super::near::nearest;
 use super::origin::Dialect;
 use super::problem::ProblemKind;
 use super::server::{self, EXTRAS, ServerConfig};
+use super::sheet::Sheet;
 use super::unknown::UnknownKeys;
 
 /// What was found at the top.
