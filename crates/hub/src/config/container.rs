@@ -1,6 +1,6 @@
 //! Where in a file the servers are.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use jsonc_parser::ast::{Object, ObjectProp, Value};
 use jsonc_parser::common::Ranged;
@@ -112,8 +112,10 @@ pub(super) fn read(sheet: &Sheet<'_>, root: &Object<'_>) -> Found {
         settings: HubSettings::default(),
         unknown: UnknownKeys(rest(root, &containers)),
     };
-    let mut members = Members::new(sheet, String::new(), root);
-    if let Some(mut extras) = members.take(&[EXTRAS]).as_ref().and_then(Field::object) {
+    let mut members = root.properties.iter();
+    let extras = members.find(|member| member.name.as_str() == EXTRAS);
+    let extras = extras.map(|member| Field::new(sheet, "", member));
+    if let Some(mut extras) = extras.as_ref().and_then(Field::object) {
         found.settings.read(&mut extras);
         extras.keep_rest();
         // At the top there is nothing but this key to take from.
@@ -132,6 +134,7 @@ pub(super) fn read(sheet: &Sheet<'_>, root: &Object<'_>) -> Found {
         sheet.warn(root.range.start, ProblemKind::NoServers { near });
         return found;
     };
+    check_once(sheet, root, container);
     for other in containers {
         let (read, other_key) = (container.key, other.key);
         let kind = ProblemKind::SecondContainer {
@@ -156,6 +159,21 @@ pub(super) fn read(sheet: &Sheet<'_>, root: &Object<'_>) -> Found {
         server.is_enabled &= !disabled(&server.name);
     }
     found
+}
+
+/// Others may have a key twice at the top, but not where the servers are.
+fn check_once(sheet: &Sheet<'_>, root: &Object<'_>, container: &Container<'_, '_>) {
+    let first = container.property;
+    let same = root.properties.iter().find(|member| {
+        member.name.as_str() == first.name.as_str() && member.range.start > first.range.start
+    });
+    if let Some(same) = same {
+        let kind = ProblemKind::DuplicateKey {
+            key: first.name.as_str().to_owned(),
+            first: sheet.page.position(first.range.start),
+        };
+        sheet.error(same.range.start, kind);
+    }
 }
 
 fn read_servers(sheet: &Sheet<'_>, servers: &Object<'_>, found: &mut Found) {
@@ -196,7 +214,7 @@ fn read_servers(sheet: &Sheet<'_>, servers: &Object<'_>, found: &mut Found) {
 /// Names that are switched off beside the servers: by Gemini under `mcp`, by Claude Code in a
 /// list.
 fn switched_off(root: &Object<'_>) -> impl Fn(&str) -> bool {
-    let list = |object: &Object<'_>, key: &str| -> Option<Vec<String>> {
+    let list = |object: &Object<'_>, key: &str| -> Option<HashSet<String>> {
         let mut members = object.properties.iter();
         let member = members.find(|member| member.name.as_str() == key)?;
         let items = member.value.as_array()?.elements.iter();
@@ -212,8 +230,8 @@ fn switched_off(root: &Object<'_>) -> impl Fn(&str) -> bool {
         .unwrap_or_default();
     excluded.extend(list(root, "disabledMcpServers").unwrap_or_default());
     move |name| {
-        let is_named = |list: &[String]| list.iter().any(|other| other == name);
-        is_named(&excluded) || allowed.as_ref().is_some_and(|allowed| !is_named(allowed))
+        let is_left_out = |allowed: &HashSet<String>| !allowed.contains(name);
+        excluded.contains(name) || allowed.as_ref().is_some_and(is_left_out)
     }
 }
 

@@ -183,7 +183,8 @@ impl<'s, 'a> Field<'s, 'a> {
     /// A template in which there is something.
     pub(super) fn some_template(&self, shows: Shows) -> Option<Template> {
         let template = self.template(shows)?;
-        match template.to_string().trim().is_empty() {
+        let literal = template.as_literal();
+        match literal.is_some_and(|text| text.trim().is_empty()) {
             true => {
                 self.wrong_value("something, and is empty");
                 None

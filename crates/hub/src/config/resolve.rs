@@ -2,6 +2,8 @@
 
 mod error;
 
+use std::collections::HashSet;
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use switchboard_auth::{AuthError, Grant, OAuth, OAuthBuilder, Scopes, Secret};
@@ -10,13 +12,13 @@ use switchboard_client::{Limits, Mode, Spec, Timeouts};
 use super::auth::{AuthConfig, OAuthConfig};
 use super::env_file;
 use super::server::ServerConfig;
-use super::transport::{HttpConfig, StdioConfig, TransportConfig, bad_url};
+use super::transport::{HttpConfig, MOST_HEADERS, StdioConfig, TransportConfig, bad_url};
 use crate::variables::{Surroundings, Template, at_home};
 
 pub use error::{ResolveError, ResolveErrorKind};
 
 /// A server with its variables filled in. What may be secret is not printed.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct Resolved {
     /// What to connect to, under the name of the server; without any login.
@@ -27,6 +29,17 @@ pub struct Resolved {
     pub url: Option<Secret>,
     /// Variables that a program must not get, even if every program does.
     pub removed: Vec<String>,
+}
+
+/// Without what is connected to: arguments and URLs may hold secrets, and their values are
+/// filled in by now.
+impl fmt::Debug for Resolved {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Resolved")
+            .field("auth", &self.auth)
+            .field("removed", &self.removed)
+            .finish_non_exhaustive()
+    }
 }
 
 /// How we prove to a server who we are.
@@ -136,14 +149,15 @@ impl Filling<'_> {
             spec = spec.arg(argument.reveal());
         }
         let (variables, removed) = self.variables(stdio)?;
-        if stdio.inherits_all {
-            let names = self.surroundings.variable_names().into_iter();
-            for name in names.filter(|name| !removed.contains(name)) {
+        let all = match stdio.inherits_all {
+            true => self.surroundings.variable_names(),
+            false => Vec::new(),
+        };
+        let taken_away: HashSet<&String> = removed.iter().collect();
+        for name in all.iter().chain(&stdio.inherits) {
+            if !taken_away.contains(name) {
                 spec = spec.inherit(name);
             }
-        }
-        for name in stdio.inherits.iter().filter(|name| !removed.contains(name)) {
-            spec = spec.inherit(name);
         }
         for (name, value) in variables {
             spec = spec.env(name, value.reveal());
@@ -178,9 +192,10 @@ impl Filling<'_> {
             let read = read.into_iter();
             variables.extend(read.map(|(name, value)| (name, Secret::new(value))));
         }
+        let said: HashSet<&str> = stdio.env.iter().map(|(name, _)| name.as_str()).collect();
+        variables.retain(|(name, _)| !said.contains(name.as_str()));
         let mut removed = Vec::new();
         for (name, template) in &stdio.env {
-            variables.retain(|(other, _)| other != name);
             match template {
                 Some(template) => {
                     let value = self.value(|| format!("env.{name}"), template)?;
@@ -201,6 +216,9 @@ impl Filling<'_> {
         let bad = |reason| self.error("url", &http.url, ResolveErrorKind::BadUrl { reason });
         if let Some(reason) = bad_url(url.reveal()) {
             return Err(bad(reason));
+        }
+        if http.headers.len() > MOST_HEADERS {
+            return Err(self.error("headers", &http.url, ResolveErrorKind::TooManyHeaders));
         }
         let mut spec = spec(url.reveal()).map_err(|_| bad("it is no URL"))?;
         for (name, template) in &http.headers {

@@ -5,7 +5,7 @@
 mod parts;
 mod said;
 
-pub(super) use parts::bad_url;
+pub(super) use parts::{MOST_HEADERS, bad_url};
 pub(super) use said::read;
 
 use super::auth::AuthConfig;

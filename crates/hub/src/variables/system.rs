@@ -43,8 +43,10 @@ impl Default for System {
 impl Surroundings for System {
     fn variable(&self, name: &str) -> Option<Secret> {
         // The standard library panics at such names.
-        let is_name = !name.is_empty() && !name.contains(['=', '\0']);
-        is_name.then(|| env::var(name).ok().map(Secret::new))?
+        if name.is_empty() || name.contains(['=', '\0']) {
+            return None;
+        }
+        env::var(name).ok().map(Secret::new)
     }
 
     fn variable_names(&self) -> Vec<String> {
@@ -103,8 +105,7 @@ impl System {
             None => self.patience,
         };
         let late = || {
-            let seconds = self.patience.as_secs();
-            let reason = format!("it did not end within {seconds} s");
+            let reason = format!("it did not end within {:?}", self.patience);
             io::Error::new(io::ErrorKind::TimedOut, reason)
         };
         // Reading cannot be given up, so it has a thread, which ends with the pipe.

@@ -294,10 +294,7 @@ fn the_system_reads_and_runs() {
     assert!(manifest.reveal().starts_with("[package]"));
     assert!(resolve(&format!("${{file:{here}}}")).is_err());
     assert!(resolve("${SURELY_NOBODY_HAS_THIS}").is_err());
-    assert_eq!(
-        system.variable("a=b").is_none(),
-        system.variable("").is_none()
-    );
+    assert!(system.variable("a=b").is_none() && system.variable("").is_none());
     assert!(resolve("${keyring:x}").is_err());
     assert!(!system.variable_names().is_empty());
 }
@@ -315,7 +312,7 @@ fn a_program_that_is_slow_or_fails_gives_no_value() {
         .resolve(&patient)
         .unwrap();
     assert_eq!(printed.reveal(), "a b");
-    assert_eq!(reason("${cmd:sleep 60}"), "it did not end within 0 s");
+    assert_eq!(reason("${cmd:sleep 60}"), "it did not end within 200ms");
     assert!(reason("${cmd:sh -c 'exec >&-; sleep 60'}").starts_with("it did not end"));
     let error = Template::parse("${cmd:sh -c 'echo s3cret; exit 3'}")
         .resolve(&patient)

@@ -41,6 +41,8 @@ pub enum ResolveErrorKind {
     },
     /// With all variables filled in, it cannot stand in a header.
     BadHeader,
+    /// More headers than any server takes.
+    TooManyHeaders,
     /// The file with variables cannot be read.
     EnvFile {
         /// Which one.
@@ -72,6 +74,7 @@ impl fmt::Display for ResolveError {
                 write!(f, "cannot be connected to: {reason}")
             }
             ResolveErrorKind::BadHeader => f.write_str("the value cannot stand in a header"),
+            ResolveErrorKind::TooManyHeaders => f.write_str("expected at most 100 headers"),
             ResolveErrorKind::EnvFile { path, .. } => {
                 write!(f, "the file {path:?} cannot be read")
             }

@@ -212,7 +212,11 @@ fn logins_are_checked() {
         r#""auth": {"type": "bearer"}"#,
         &[r#"2:40: server "it": "auth" expects a "token" with the type "bearer""#],
     );
-    auth(r#""auth": "s3cret", "oauth": false"#, &[]);
+    auth(r#""auth": "oauth", "oauth": {"clientId": "x"}"#, &[]);
+    auth(
+        r#""auth": {"token": ""}"#,
+        &[r#"2:50: server "it": "auth.token" expects something, and is empty"#],
+    );
     auth(
         r#""oauth": {"clientid": "x", "grant": "client_credentials"}"#,
         &[
@@ -293,7 +297,14 @@ fn servers_must_be_somewhere() {
         r#"{"servers": {}, "mcpServers": {}}"#,
         &[r#"mcp.json:1:2: servers under "servers" are not read, those under "mcpServers" are"#],
     );
-    check(r#"{"mcpServers": {}, "inputs": [], "anything": 1}"#, &[]);
+    check(
+        r#"{"mcpServers": {}, "inputs": [], "anything": 1, "inputs": 2}"#,
+        &[],
+    );
+    check(
+        r#"{"mcpServers": {}, "mcpServers": {"a": {}}}"#,
+        &[r#"mcp.json:1:20: "mcpServers" is there already at 1:2"#],
+    );
 }
 
 #[test]

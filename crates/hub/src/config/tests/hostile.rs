@@ -99,6 +99,14 @@ fn ten_megabytes_take_seconds_at_most() {
             members(&|n| format!("\"A{}\":[]", n % 10), 1 << 18)
         ),
         format!(
+            "{{\"mcpServers\":{{\"a\":{{\"url\":\"https://e.com\",\"headers\":{{{}}}}}}}}}",
+            members(&|n| format!("\"A{n}\":\"x\""), 1 << 18)
+        ),
+        format!(
+            "{{\"mcpServers\":{{\"a\":{{\"command\":\"x\",\"env\":{{{}}}}}}}}}",
+            members(&|n| format!("\"A{n}\":\"x\",\"B{n}\":null"), 1 << 18)
+        ),
+        format!(
             "{{\"mcpServers\":{{\"a\":{{\"command\":\"{}\"}}}}}}",
             "${A:-".repeat(1 << 18)
         ),
@@ -112,8 +120,12 @@ fn ten_megabytes_take_seconds_at_most() {
                 .repeat(150_000)
         ),
     ];
+    let world = crate::variables::System::new();
     for text in texts {
         let config = read(&text);
+        for server in config.servers.iter().take(2) {
+            let _ = resolve(server, &world);
+        }
         assert!(config.servers.len() + config.broken.len() > 0);
     }
     // Generous: a slow machine without optimization.

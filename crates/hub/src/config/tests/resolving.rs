@@ -118,6 +118,13 @@ fn a_url_gets_its_headers_and_its_login() {
     };
     assert_eq!(token.reveal(), "t0ken");
     assert!(!format!("{resolved:?}").contains("t0ken"));
+    for server in [
+        r#"{"url": "https://example.com/?key=${TOKEN}"}"#,
+        r#"{"command": "x", "args": ["--token", "${TOKEN}"]}"#,
+    ] {
+        let resolved = self::resolved(server).unwrap();
+        assert!(!format!("{resolved:?}").contains("t0ken"));
+    }
 }
 
 #[test]
@@ -212,6 +219,13 @@ fn what_cannot_be_filled_in_is_named_with_its_place() {
     );
     let error = resolved(r#"{"command": "x", "args": ["${file:/none}"]}"#).unwrap_err();
     assert!(error.source().is_some());
+    let mut many = ServerConfig::url("docs", "https://e.com");
+    if let TransportConfig::Http(http) = &mut many.transport {
+        let header = ("A".to_owned(), crate::variables::Template::literal("x"));
+        http.headers = vec![header; 40_000];
+    }
+    let error = resolve(&many, &world()).unwrap_err();
+    assert!(matches!(error.kind, ResolveErrorKind::TooManyHeaders));
     let made = ServerConfig::url("docs", "nonsense");
     let error = resolve(&made, &world()).unwrap_err();
     assert!(

@@ -1,5 +1,7 @@
 //! The parts of a transport: a program and its words, variables, headers, a URL.
 
+use std::collections::HashMap;
+
 use jsonc_parser::ast::Value;
 
 use crate::config::field::Field;
@@ -86,16 +88,23 @@ pub(super) fn names(list: &Field<'_, '_>) -> Option<Vec<String>> {
 
 pub(super) fn headers(object: &Field<'_, '_>) -> Option<Vec<(String, Template)>> {
     let members = object.object()?;
+    if members.all().nth(MOST_HEADERS).is_some() {
+        object.wrong_value("at most 100 headers");
+        return None;
+    }
     let mut headers: Vec<(String, Template)> = Vec::new();
+    let mut seen: HashMap<String, &str> = HashMap::new();
     for field in members.all() {
         let is_token =
             |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
         if field.name.is_empty() || !field.name.bytes().all(is_token) {
             field.wrong_key("the name of a header");
-        } else if let Some((one, _)) = headers
-            .iter()
-            .find(|(name, _)| name.eq_ignore_ascii_case(field.name) && name != field.name)
-        {
+            continue;
+        }
+        // The same name in the same letters is reported as any key that is there twice.
+        let first = seen.entry(field.name.to_ascii_lowercase());
+        let one = *first.or_insert(field.name);
+        if one != field.name {
             let (one, other) = (format!("{}.{one}", object.key), field.key.clone());
             let kind = ProblemKind::Synonyms { one, other };
             field.sheet.error(field.at, kind);
@@ -137,3 +146,6 @@ pub(super) fn looks_like_a_line(program: &Template) -> bool {
     let first = words.next().unwrap_or_default();
     words.next().is_some() && !first.contains(['/', '\\', ':'])
 }
+
+/// No server takes more; of many thousand, not even the map that they are kept in.
+pub(in crate::config) const MOST_HEADERS: usize = 100;

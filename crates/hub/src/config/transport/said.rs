@@ -54,7 +54,12 @@ pub(in crate::config) fn read<'s>(
         auth: auth::Said::take(members),
     };
     let inherit = extras.and_then(|extras| extras.take(&["inherit"]));
-    let kind = match said.choose(sheet, at)? {
+    if let Some(inherit) = &inherit
+        && said.command.is_none()
+    {
+        inherit.unused(FOR_PROGRAMS);
+    }
+    let transport = match said.choose(sheet, at)? {
         (Kind::Stdio, command) => {
             let mut stdio = said.stdio(sheet, command)?;
             if let Some(inherit) = inherit {
@@ -65,7 +70,7 @@ pub(in crate::config) fn read<'s>(
         (Kind::Http, url) => TransportConfig::Http(said.http(sheet, url)?),
         (Kind::Sse, url) => TransportConfig::Sse(said.http(sheet, url)?),
     };
-    Some(kind)
+    Some(transport)
 }
 
 impl<'s, 'a> Said<'s, 'a> {
@@ -111,13 +116,12 @@ impl<'s, 'a> Said<'s, 'a> {
     }
 
     fn stdio(&self, sheet: &Sheet<'_>, command: &Field<'_, '_>) -> Option<StdioConfig> {
-        let for_urls = "it is for servers behind a URL";
         let unused = [&self.url, &self.headers];
         unused
             .into_iter()
             .flatten()
-            .for_each(|field| field.unused(for_urls));
-        self.auth.unused(for_urls);
+            .for_each(|field| field.unused(FOR_URLS));
+        self.auth.unused(FOR_URLS);
         let errors = sheet.errors();
         let (program, mut args, mut env) = parts::program(command)?;
         if let Some(list) = &self.args {
@@ -164,7 +168,7 @@ impl<'s, 'a> Said<'s, 'a> {
             &self.inherits_all,
         ];
         for field in unused.into_iter().flatten() {
-            field.unused("it is for programs");
+            field.unused(FOR_PROGRAMS);
         }
         let errors = sheet.errors();
         let template = url.some_template(Shows::Address)?;
@@ -203,3 +207,6 @@ fn kind(field: &Field<'_, '_>) -> Option<Kind> {
         _ => None,
     })
 }
+
+const FOR_PROGRAMS: &str = "it is for programs";
+const FOR_URLS: &str = "it is for servers behind a URL";
