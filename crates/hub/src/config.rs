@@ -46,7 +46,7 @@ pub use origin::{Dialect, Origin};
 pub use page::{Position, SyntaxFault};
 pub use problem::{Problem, ProblemKind, Severity};
 pub use resolve::{ResolveError, ResolveErrorKind, Resolved, ResolvedAuth, ResolvedOAuth, resolve};
-pub use server::{ServerConfig, ServerLimits, ServerTimeouts, Sharing, Source, Start, ToolLists};
+pub use server::{Location, ServerConfig, ServerLimits, ServerTimeouts, Sharing, Start, ToolLists};
 pub use transport::{HttpConfig, StdioConfig, TransportConfig};
 pub use unknown::UnknownKeys;
 
@@ -80,6 +80,8 @@ pub struct Config {
     pub broken: Vec<String>,
     /// All that is wrong or odd, in the order of the file.
     pub problems: Vec<Problem>,
+    /// In whose words it is written.
+    pub dialect: Dialect,
     /// What stands under `x-switchboard` at the top.
     pub settings: HubSettings,
     /// What else stands at the top.
@@ -148,6 +150,7 @@ impl Config {
             servers,
             broken,
             problems: sheet.into_problems(),
+            dialect,
             settings,
             unknown,
         })

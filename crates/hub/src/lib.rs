@@ -5,9 +5,9 @@ mod plan;
 mod variables;
 
 pub use config::{
-    AuthConfig, Config, ConfigError, Dialect, HttpConfig, HubSettings, OAuthConfig, Origin,
-    Position, Problem, ProblemKind, ResolveError, ResolveErrorKind, Resolved, ResolvedAuth,
-    ResolvedOAuth, ServerConfig, ServerLimits, ServerTimeouts, Severity, Sharing, Source, Start,
+    AuthConfig, Config, ConfigError, Dialect, HttpConfig, HubSettings, Location, OAuthConfig,
+    Origin, Position, Problem, ProblemKind, ResolveError, ResolveErrorKind, Resolved, ResolvedAuth,
+    ResolvedOAuth, ServerConfig, ServerLimits, ServerTimeouts, Severity, Sharing, Start,
     StdioConfig, SyntaxFault, ToolLists, TransportConfig, UnknownKeys, resolve,
 };
 pub use plan::{Plan, plan};

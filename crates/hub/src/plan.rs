@@ -103,7 +103,7 @@ fn connects_alike(one: &ServerConfig, other: &ServerConfig) -> bool {
         mode,
         folder,
         unknown: _,
-        source: _,
+        location: _,
     } = one;
     let mut limits = *limits;
     // Results are measured by the hub, everything else by the connection.

@@ -52,7 +52,7 @@ impl<'s, 'a> Members<'s, 'a> {
         }
     }
 
-    /// A member, however it is spelt. Two spellings at once are an error.
+    /// A member, however it is spelt. Two spellings that say different things are an error.
     pub(super) fn take(&mut self, spellings: &[&'static str]) -> Option<Field<'s, 'a>> {
         self.asked.extend(spellings);
         let mut found: Option<Field<'s, 'a>> = None;
@@ -73,8 +73,12 @@ impl<'s, 'a> Members<'s, 'a> {
                 Some(first) => {
                     let one = first.key.clone();
                     let other = field.key;
+                    let severity = match json(first.value) == json(field.value) {
+                        true => Severity::Warning,
+                        false => Severity::Error,
+                    };
                     let kind = ProblemKind::Synonyms { one, other };
-                    self.sheet.error(member.range.start, kind);
+                    self.sheet.report(severity, member.range.start, kind);
                 }
                 None => found = Some(field),
             }

@@ -292,7 +292,7 @@ impl Filling<'_> {
     fn error(&self, key: &str, template: &Template, kind: ResolveErrorKind) -> ResolveError {
         ResolveError {
             server: self.server.name.clone(),
-            file: self.server.source.file.clone(),
+            file: self.server.location.file.clone(),
             position: template.position(),
             key: key.to_owned(),
             kind,

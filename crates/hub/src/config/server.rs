@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use switchboard_client::Mode;
 
+use super::auth::AuthConfig;
 use super::page::Position;
 use super::transport::{HttpConfig, StdioConfig, TransportConfig};
 use super::unknown::UnknownKeys;
@@ -60,13 +61,13 @@ pub struct ServerConfig {
     /// What else is there, under `x-switchboard` too.
     pub unknown: UnknownKeys,
     /// Where it was read. Not compared.
-    pub source: Source,
+    pub location: Location,
 }
 
 /// Where a server was read.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
-pub struct Source {
+pub struct Location {
     /// The file, as it was called. None for what was made by a program.
     pub file: Option<Arc<str>>,
     /// Where its name stands in it.
@@ -150,6 +151,35 @@ impl ServerConfig {
         Self::new(name, TransportConfig::Http(http))
     }
 
+    /// Adds a variable for a program, taken as it is and never printed.
+    #[must_use]
+    pub fn env(mut self, name: &str, value: &str) -> Self {
+        if let TransportConfig::Stdio(stdio) = &mut self.transport {
+            let value = Template::literal(value).secret();
+            stdio.env.push((name.to_owned(), Some(value)));
+        }
+        self
+    }
+
+    /// Adds a header for a URL, taken as it is and never printed.
+    #[must_use]
+    pub fn header(mut self, name: &str, value: &str) -> Self {
+        if let TransportConfig::Http(http) | TransportConfig::Sse(http) = &mut self.transport {
+            let value = Template::literal(value).secret();
+            http.headers.push((name.to_owned(), value));
+        }
+        self
+    }
+
+    /// A token for a URL, taken as it is and never printed.
+    #[must_use]
+    pub fn bearer(mut self, token: &str) -> Self {
+        if let TransportConfig::Http(http) | TransportConfig::Sse(http) = &mut self.transport {
+            http.auth = AuthConfig::Bearer(Template::literal(token).secret());
+        }
+        self
+    }
+
     /// With everything as usual.
     pub fn new(name: &str, transport: TransportConfig) -> Self {
         Self {
@@ -168,7 +198,7 @@ impl ServerConfig {
             mode: Mode::Auto,
             folder: None,
             unknown: UnknownKeys::default(),
-            source: Source::default(),
+            location: Location::default(),
         }
     }
 }
@@ -192,7 +222,7 @@ impl PartialEq for ServerConfig {
             mode,
             folder,
             unknown,
-            source: _,
+            location: _,
         } = self;
         *name == other.name
             && *display_name == other.display_name

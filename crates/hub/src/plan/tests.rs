@@ -67,8 +67,8 @@ fn what_is_another_server_now_is_begun_anew() {
 #[test]
 fn where_it_stands_in_the_file_changes_nothing() {
     let mut moved = server("a");
-    moved.source.file = Some("other.json".into());
-    moved.source.position.line = 99;
+    moved.location.file = Some("other.json".into());
+    moved.location.position.line = 99;
     let plan = plan(&[server("b"), server("a")], &[moved, server("b")]);
     assert_eq!(plan.keep, ["a", "b"]);
     assert!(plan.is_empty());

@@ -31,8 +31,8 @@ pub(in crate::config) fn read<'s, 'a>(
         TransportConfig::Stdio(StdioConfig::new(Template::literal(""))),
     );
     server.folder = sheet.grammar.folder.clone();
-    server.source.file = Some(Arc::clone(&sheet.file));
-    server.source.position = sheet.page.position(at);
+    server.location.file = Some(Arc::clone(&sheet.file));
+    server.location.position = sheet.page.position(at);
     read_common(sheet, &mut members, &mut server);
     members.leave(LEFT_TO_HOSTS);
     for key in NOT_SUPPORTED {
@@ -58,11 +58,12 @@ pub(in crate::config) fn read<'s, 'a>(
 /// What stands beside the transport, in the words of many products.
 fn read_common(sheet: &Sheet<'_>, members: &mut Members<'_, '_>, server: &mut ServerConfig) {
     let dialect = sheet.grammar.dialect;
-    let display_name = members.take(&["displayName", "name", "title"]);
-    server.display_name = display_name
-        .as_ref()
-        .and_then(Field::text)
-        .map(str::to_owned);
+    // Where there are several, the first of these is meant for people.
+    for key in ["displayName", "title", "name"] {
+        let name = members.take(&[key]).as_ref().and_then(Field::text);
+        let name = name.map(str::to_owned);
+        server.display_name = server.display_name.take().or(name);
+    }
 
     let disabled = members.take(&["disabled"]);
     let enabled = members.take(&["enabled"]);

@@ -88,8 +88,12 @@ fn a_transport_must_be_clear() {
         &[r#"mcp.json:2:16: server "it": "ws" is not supported here"#],
     );
     check(
-        r#"{"url": "https://example.com", "serverUrl": "https://example.com"}"#,
+        r#"{"url": "https://example.com", "serverUrl": "https://example.org"}"#,
         &[r#"mcp.json:2:38: server "it": "url" and "serverUrl" mean the same, keep one of them"#],
+    );
+    check(
+        r#"{"command": "x", "type": "stdio", "transport": "stdio", "name": "a", "title": "b"}"#,
+        &[r#"mcp.json:2:41: server "it": "type" and "transport" mean the same, keep one of them"#],
     );
     check(
         r#"{"type": "stdio", "command": "x", "url": "https://example.com", "headers": {}}"#,

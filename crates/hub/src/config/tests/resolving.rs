@@ -128,6 +128,19 @@ fn a_url_gets_its_headers_and_its_login() {
 }
 
 #[test]
+fn a_server_made_by_a_program_is_taken_as_it_is() {
+    let local = ServerConfig::command("local", ["python", "-m", "${x}"]).env("API_KEY", "s3cret$$");
+    let shown = format!("{:?}", resolve(&local, &world()).unwrap().spec);
+    assert!(shown.contains(r#"arguments: ["-m", "${x}"]"#), "{shown}");
+    assert!(shown.contains(r#"environment: ["API_KEY"]"#), "{shown}");
+    let remote = ServerConfig::url("remote", "https://example.com/mcp");
+    let remote = remote.header("X-Key", "s3cret").bearer("s3cret$$");
+    let auth = resolve(&remote, &world()).unwrap().auth;
+    assert!(matches!(auth, ResolvedAuth::Bearer(token) if token.reveal() == "s3cret$$"));
+    assert!(!format!("{local:?} {remote:?}").contains("s3cret"));
+}
+
+#[test]
 fn a_login_can_be_built() {
     let oauth = |details: &str| {
         let server = format!(r#"{{"url": "https://example.com/mcp", "oauth": {details}}}"#);

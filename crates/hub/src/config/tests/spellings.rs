@@ -425,5 +425,5 @@ fn the_order_of_the_file_is_kept() {
         .map(|server| server.name.as_str())
         .collect();
     assert_eq!(names, ["z", "a", "m"]);
-    assert_eq!(config.server("m").unwrap().source.position.column, 56);
+    assert_eq!(config.server("m").unwrap().location.position.column, 56);
 }
