@@ -130,12 +130,16 @@ fn switched(oauth: &Field<'_, '_>) -> Option<AuthConfig> {
 /// `auth`: a word, or an object with or without a type.
 fn typed(auth: &Field<'_, '_>) -> Option<AuthConfig> {
     const WORDS: &str = "none, bearer, or oauth";
-    if let Value::StringLit(_) = auth.value {
-        return auth.word("none or oauth, or an object", |word| match word {
+    if let Value::StringLit(text) = auth.value {
+        return match &*text.value {
             "none" => Some(AuthConfig::None),
             "oauth" => Some(AuthConfig::OAuth(Box::default())),
-            _ => None,
-        });
+            // It may be a token, so it is not repeated.
+            _ => {
+                auth.wrong_value("none or oauth, or an object with a token");
+                None
+            }
+        };
     }
     let mut members = auth.object()?;
     let kind = members.take(&["type"]);

@@ -59,17 +59,16 @@ fn all<'v, 'a>(root: &'v Object<'a>) -> Vec<Container<'v, 'a>> {
     {
         let mut members = object.properties.iter();
         let inner = members.find(|member| member.name.as_str() == "servers");
-        let has_switches = object
-            .properties
-            .iter()
-            .any(|member| matches!(member.value, Value::Array(_)));
+        let is_server = |member: &ObjectProp<'_>| matches!(member.value, Value::Object(_));
+        let has_servers = object.properties.iter().all(is_server)
+            && (found.is_empty() || !object.properties.is_empty());
         match inner {
             Some(inner) => found.push(Container {
                 key: "mcp.servers",
                 property,
                 value: &inner.value,
             }),
-            None if !has_switches => found.push(Container {
+            None if has_servers => found.push(Container {
                 key: "mcp",
                 property,
                 value: &property.value,

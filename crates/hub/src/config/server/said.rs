@@ -26,6 +26,7 @@ pub(in crate::config) fn read<'s, 'a>(
     let extras = members.take(&[EXTRAS]);
     let mut extras = extras.as_ref().and_then(Field::object);
     let transport = transport::read(sheet, at, &mut members, extras.as_mut());
+    // Even if that is wrong the rest is read, so that everything is said at once.
     let mut server = ServerConfig::new(
         name,
         TransportConfig::Stdio(StdioConfig::new(Template::literal(""))),

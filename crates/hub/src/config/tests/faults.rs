@@ -50,7 +50,7 @@ fn all_that_is_wrong_is_said_at_once() {
         &[
             r#"mcp.json:4:11: server "it": "args" expects a list, found a text"#,
             r#"mcp.json:5:16: server "it": "env.A" expects a text, or null to take it away, found a list"#,
-            r#"mcp.json:5:20: server "it": "env.B=C" expects the name of a variable, without "=""#,
+            r#"mcp.json:5:20: server "it": "env.B" expects the name of a variable, without "=""#,
             r#"mcp.json:6:14: server "it": "timeout" expects a time, found true"#,
             r#"mcp.json:7:15: server "it": "disabled" expects true or false, found a text"#,
         ],
@@ -305,6 +305,8 @@ fn servers_must_be_somewhere() {
         r#"{"mcpServers": {}, "inputs": [], "anything": 1, "inputs": 2}"#,
         &[],
     );
+    check(r#"{"mcpServers": {}, "mcp": {}}"#, &[]);
+    check(r#"{"mcpServers": {}, "mcp": {"serverCommand": "x"}}"#, &[]);
     check(
         r#"{"mcpServers": {}, "mcpServers": {"a": {}}}"#,
         &[r#"mcp.json:1:20: "mcpServers" is there already at 1:2"#],
@@ -372,7 +374,8 @@ fn no_problem_and_no_print_shows_a_secret() {
         "b": { "url": "https://e.com/?k=s3cret", "headers": { "A": "s3cret", "B": { "s3cret": 1 } }, "header": "s3cret" },
         "c": { "url": "https://e.com", "auth": { "type": "bearer", "token": "s3cret" } },
         "d": { "url": "https://e.com", "oauth": { "clientSecret": "s3cret", "secret": "s3cret" } },
-        "e": { "url": "s3cret://x" }, "f": { "command": "x", "env": { "A": "${s3cret%x}" } }, "g": { "command": "x", "env": "T=s3cret" } } }"#;
+        "e": { "url": "s3cret://x" }, "f": { "command": "x", "env": { "A": "${s3cret%x}" } }, "g": { "command": "x", "env": "T=s3cret" },
+        "h": { "url": "https://e.com", "auth": "s3cret" }, "i": { "command": "x", "env": { "T=s3cret": "" } } } }"#;
     let config = read(text);
     assert!(config.problems.len() > 5 && config.servers.len() > 2);
     let shown = format!("{config:?} {:?}", texts(&config));

@@ -55,7 +55,13 @@ pub(super) fn variables(object: &Field<'_, '_>) -> Option<Vec<(String, Option<Te
     let mut variables = Vec::new();
     for field in members.all() {
         if field.name.is_empty() || field.name.contains(['=', '\0']) {
-            field.wrong_key("the name of a variable, without \"=\"");
+            // What follows the sign was meant as a value, and may be secret.
+            let name = field.name.split('=').next().unwrap_or_default();
+            let kind = ProblemKind::WrongValue {
+                key: format!("{}.{name}", object.key),
+                expected: "the name of a variable, without \"=\"",
+            };
+            field.sheet.error(field.at, kind);
             continue;
         }
         let value = match field.value {
