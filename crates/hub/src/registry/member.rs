@@ -1,0 +1,296 @@
+//! One server in a snapshot: what it offers, under which names, and what of it may be seen.
+//!
+//! Made anew when the server is listed, its policy changes, or another server comes or goes with
+//! which it shares names or URIs. Never changed.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::policy::{Denial, Reason, Verdict};
+use crate::registry::entry::{PromptEntry, ResourceEntry, TemplateEntry, ToolEntry};
+use crate::registry::names::Settled;
+use crate::registry::offer::{self, Offer, cut, note};
+use crate::registry::uri;
+use crate::{ExposedName, Policy};
+
+/// A server in a snapshot.
+#[derive(Debug)]
+pub(crate) struct Member {
+    pub(crate) offer: Arc<Offer>,
+    pub(crate) policy: Policy,
+    /// What may be seen, each in the server's order.
+    pub(crate) listed: Listing,
+    /// Every tool that has a name, at the place where the offer has it.
+    tools: Vec<Option<Arc<ToolEntry>>>,
+    /// Places in `tools`, ordered by name; first those that have none.
+    tools_by_name: Box<[u32]>,
+    /// Why tools may not be used, by their place.
+    denied: BTreeMap<usize, Reason>,
+    prompts: Vec<Option<Arc<PromptEntry>>>,
+    pub(crate) notes: Vec<String>,
+}
+
+/// What of a server may be seen.
+#[derive(Debug, Default)]
+pub(crate) struct Listing {
+    pub(crate) tools: Vec<Arc<ToolEntry>>,
+    pub(crate) prompts: Vec<Arc<PromptEntry>>,
+    pub(crate) resources: Vec<Arc<ResourceEntry>>,
+    pub(crate) templates: Vec<Arc<TemplateEntry>>,
+}
+
+/// What a member must know of the others.
+#[derive(Debug)]
+pub(crate) struct Around<'a, F> {
+    pub(crate) tools: &'a [Settled],
+    pub(crate) prompts: &'a [Settled],
+    /// Does another server have this URI, or this template, too?
+    pub(crate) is_shared: F,
+}
+
+impl Member {
+    pub(crate) fn new<F: Fn(&Arc<str>) -> bool>(
+        offer: Arc<Offer>,
+        policy: Policy,
+        around: &Around<'_, F>,
+        old: Option<&Self>,
+    ) -> Self {
+        let mut member = Self {
+            notes: notes(&offer),
+            listed: Listing::default(),
+            tools: Vec::new(),
+            tools_by_name: Box::default(),
+            denied: BTreeMap::new(),
+            prompts: Vec::new(),
+            offer,
+            policy,
+        };
+        member.name_tools(around.tools, old);
+        member.name_prompts(around.prompts, old);
+        member.judge_tools();
+        if member.policy.is_enabled {
+            member.listed.prompts = member.prompts.iter().flatten().cloned().collect();
+            member.list_resources(&around.is_shared, old);
+            member.list_templates(&around.is_shared, old);
+        }
+        member
+    }
+
+    pub(crate) fn server(&self) -> &Arc<str> {
+        &self.offer.server
+    }
+
+    /// The tool with this name; or why it may not be used.
+    pub(crate) fn tool(&self, name: &str) -> Option<Result<&Arc<ToolEntry>, Denial>> {
+        let place = offer::place(&self.tools_by_name, |place| {
+            let found = self.tools.get(place)?.as_ref();
+            Some(found.map(|entry| entry.name.as_str()).cmp(&Some(name)))
+        })?;
+        self.judged(place)
+    }
+
+    /// The tool that the server calls so; or why it may not be used.
+    pub(crate) fn own_tool(&self, own_name: &str) -> Option<Result<&Arc<ToolEntry>, Denial>> {
+        self.judged(self.offer.tools.place(own_name)?)
+    }
+
+    /// The tool at a place, if it may be used.
+    pub(crate) fn listed_tool(&self, place: usize) -> Option<&Arc<ToolEntry>> {
+        self.judged(place)?.ok()
+    }
+
+    /// The prompt for which this holds; or why it may not be used.
+    pub(crate) fn prompt(
+        &self,
+        is_wanted: impl Fn(&PromptEntry) -> bool,
+    ) -> Option<Result<&Arc<PromptEntry>, Denial>> {
+        let mut prompts = self.prompts.iter().flatten();
+        let found = prompts.find(|entry| is_wanted(entry))?;
+        Some(
+            self.check_enabled("prompt", &found.prompt.name)
+                .map(|()| found),
+        )
+    }
+
+    /// # Errors
+    /// When the server is switched off.
+    pub(crate) fn check_enabled(&self, kind: &'static str, name: &str) -> Result<(), Denial> {
+        if self.policy.is_enabled {
+            return Ok(());
+        }
+        Err(self.denial(kind, name, Reason::ServerOff))
+    }
+
+    fn judged(&self, place: usize) -> Option<Result<&Arc<ToolEntry>, Denial>> {
+        let entry = self.tools.get(place)?.as_ref()?;
+        Some(match self.denied.get(&place) {
+            None => Ok(entry),
+            Some(reason) => Err(self.denial("tool", &entry.tool.name, reason.clone())),
+        })
+    }
+
+    fn denial(&self, kind: &'static str, name: &str, reason: Reason) -> Denial {
+        Denial {
+            server: self.server().as_ref().to_owned(),
+            name: cut(name).to_owned(),
+            kind,
+            reason,
+        }
+    }
+
+    fn name_tools(&mut self, settled: &[Settled], old: Option<&Self>) {
+        let entries = self.offer.tools.entries.iter().zip(settled).enumerate();
+        let named = entries.map(|(place, (entry, settled))| {
+            let name = match settled {
+                Settled::Own => return Some(Arc::clone(entry)),
+                Settled::Longer(name) => name.clone(),
+                Settled::LeftOut => {
+                    left_out(&mut self.notes, "tool", &entry.tool.name);
+                    return None;
+                }
+            };
+            renamed(
+                &mut self.notes,
+                "tool",
+                &entry.tool.name,
+                &entry.name,
+                &name,
+            );
+            let known = old.and_then(|old| old.tools.get(place)?.as_ref());
+            let is_known = |known: &&Arc<ToolEntry>| {
+                Arc::ptr_eq(&known.tool, &entry.tool) && known.name == name
+            };
+            Some(known.filter(is_known).cloned().unwrap_or_else(|| {
+                Arc::new(ToolEntry {
+                    name,
+                    ..ToolEntry::clone(entry)
+                })
+            }))
+        });
+        self.tools = named.collect();
+        self.tools_by_name = offer::order_by(&self.tools, |entry| {
+            entry.as_ref().map_or("", |entry| entry.name.as_str())
+        });
+    }
+
+    fn name_prompts(&mut self, settled: &[Settled], old: Option<&Self>) {
+        let entries = self.offer.prompts.entries.iter().zip(settled).enumerate();
+        let named = entries.map(|(place, (entry, settled))| {
+            let name = match settled {
+                Settled::Own => return Some(Arc::clone(entry)),
+                Settled::Longer(name) => name.clone(),
+                Settled::LeftOut => {
+                    left_out(&mut self.notes, "prompt", &entry.prompt.name);
+                    return None;
+                }
+            };
+            renamed(
+                &mut self.notes,
+                "prompt",
+                &entry.prompt.name,
+                &entry.name,
+                &name,
+            );
+            let known = old.and_then(|old| old.prompts.get(place)?.as_ref());
+            let is_known = |known: &&Arc<PromptEntry>| {
+                Arc::ptr_eq(&known.prompt, &entry.prompt) && known.name == name
+            };
+            Some(known.filter(is_known).cloned().unwrap_or_else(|| {
+                Arc::new(PromptEntry {
+                    name,
+                    ..PromptEntry::clone(entry)
+                })
+            }))
+        });
+        self.prompts = named.collect();
+    }
+
+    fn judge_tools(&mut self) {
+        for (place, entry) in self.tools.iter().enumerate() {
+            let Some(entry) = entry else {
+                continue;
+            };
+            match self.policy.verdict(&entry.tool, entry.name.as_str()) {
+                Verdict::Allowed => self.listed.tools.push(Arc::clone(entry)),
+                Verdict::Denied(reason) => {
+                    self.denied.insert(place, reason);
+                }
+            }
+        }
+    }
+
+    fn list_resources(&mut self, is_shared: impl Fn(&Arc<str>) -> bool, old: Option<&Self>) {
+        let old = old.map_or(&[][..], |old| &old.listed.resources);
+        let entries = self.offer.resources.entries.iter().enumerate();
+        let listed = entries.map(|(place, entry)| {
+            if !is_shared(&entry.uri) {
+                return Arc::clone(entry);
+            }
+            let uri: Arc<str> = uri::wrap(&entry.server, &entry.uri).into();
+            let is_known = |known: &&Arc<ResourceEntry>| {
+                Arc::ptr_eq(&known.resource, &entry.resource) && known.uri == uri
+            };
+            let known = old.get(place).filter(is_known).cloned();
+            known.unwrap_or_else(|| {
+                Arc::new(ResourceEntry {
+                    uri,
+                    ..ResourceEntry::clone(entry)
+                })
+            })
+        });
+        self.listed.resources = listed.collect();
+    }
+
+    fn list_templates(&mut self, is_shared: impl Fn(&Arc<str>) -> bool, old: Option<&Self>) {
+        let old = old.map_or(&[][..], |old| &old.listed.templates);
+        let entries = self.offer.templates.entries.iter().enumerate();
+        let listed = entries.map(|(place, entry)| {
+            if !is_shared(&entry.uri_template) {
+                return Arc::clone(entry);
+            }
+            let uri_template: Arc<str> = uri::wrap(&entry.server, &entry.uri_template).into();
+            let is_known = |known: &&Arc<TemplateEntry>| {
+                Arc::ptr_eq(&known.template, &entry.template) && known.uri_template == uri_template
+            };
+            let known = old.get(place).filter(is_known).cloned();
+            known.unwrap_or_else(|| {
+                Arc::new(TemplateEntry {
+                    uri_template,
+                    ..TemplateEntry::clone(entry)
+                })
+            })
+        });
+        self.listed.templates = listed.collect();
+    }
+}
+
+fn notes(offer: &Offer) -> Vec<String> {
+    let Offer {
+        tools,
+        prompts,
+        resources,
+        templates,
+        ..
+    } = offer;
+    let notes = [
+        &tools.notes,
+        &prompts.notes,
+        &resources.notes,
+        &templates.notes,
+    ];
+    notes.into_iter().flatten().cloned().collect()
+}
+
+fn renamed(notes: &mut Vec<String>, kind: &str, own: &str, from: &ExposedName, to: &ExposedName) {
+    note(notes, || {
+        let own = cut(own);
+        format!("{kind} {own:?}: offered as {to}, because {from} could be another one too")
+    });
+}
+
+fn left_out(notes: &mut Vec<String>, kind: &str, own: &str) {
+    note(notes, || {
+        let own = cut(own);
+        format!("{kind} {own:?}: left out, its name cannot be told from that of another one")
+    });
+}
