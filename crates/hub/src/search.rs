@@ -10,8 +10,11 @@
 mod index;
 mod words;
 
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
+use std::ops::ControlFlow;
+
 pub(crate) use index::Index;
-use words::Word;
 
 /// What somebody looks for.
 #[derive(Debug)]
@@ -21,7 +24,7 @@ pub(crate) struct Query {
 
 #[derive(Debug)]
 struct Wanted {
-    word: Word,
+    word: String,
     /// Somebody may still be typing it.
     is_last: bool,
 }
@@ -29,16 +32,23 @@ struct Wanted {
 impl Query {
     pub(crate) fn new(text: &str) -> Self {
         let mut words: Vec<Wanted> = Vec::new();
-        let mut found = words::of(text).peekable();
-        while let Some(word) = found.next() {
-            let is_last = found.peek().is_none();
-            match words.iter_mut().find(|wanted| wanted.word == word) {
-                Some(wanted) => wanted.is_last |= is_last,
-                None => words.push(Wanted { word, is_last }),
+        let mut last = None;
+        words::each(text, |word| {
+            let known = words.iter().position(|wanted| wanted.word == word);
+            last = known.or(Some(words.len()));
+            if known.is_none() {
+                words.push(Wanted {
+                    word: word.to_owned(),
+                    is_last: false,
+                });
             }
-            if words.len() == MOST_WORDS {
-                break;
+            match words.len() {
+                0..MOST_WORDS => ControlFlow::Continue(()),
+                _ => ControlFlow::Break(()),
             }
+        });
+        if let Some(last) = last.and_then(|last| words.get_mut(last)) {
+            last.is_last = true;
         }
         Self { words }
     }
@@ -67,14 +77,14 @@ impl Query {
         let weights: Vec<f32> = found_in.iter().map(|found| rarity(*found, tools)).collect();
         let usual_length = (length as f32 / tools.max(1) as f32).max(1.0);
 
-        let mut best: Vec<(usize, usize, f32)> = Vec::new();
+        let mut best = Best::new(limit);
         let mut scores: Vec<f32> = Vec::new();
         let mut places = places.chunks(self.words.len().max(1));
         for (number, index) in indexes.enumerate() {
             let Some(places) = places.next() else {
                 break;
             };
-            if places.iter().all(|place| place.is_empty()) {
+            if places.iter().all(index::Place::is_empty) {
                 continue;
             }
             scores.clear();
@@ -82,25 +92,88 @@ impl Query {
             for (place, weight) in places.iter().zip(&weights) {
                 index.add_scores(place, *weight, usual_length, &mut scores);
             }
-            let scored = scores.iter().enumerate().filter(|(_, score)| **score > 0.0);
-            best.extend(
-                scored
-                    .filter(|(tool, _)| is_wanted(number, *tool))
-                    .map(|(tool, score)| (number, tool, *score)),
-            );
+            for (tool, score) in scores.iter().enumerate() {
+                if *score > 0.0 && best.would_take(*score) && is_wanted(number, tool) {
+                    best.take(Found {
+                        score: *score,
+                        place: Reverse((number, tool)),
+                    });
+                }
+            }
         }
-        let order = |one: &(usize, usize, f32), other: &(usize, usize, f32)| {
-            let by_score = other.2.total_cmp(&one.2);
-            by_score.then_with(|| (one.0, one.1).cmp(&(other.0, other.1)))
-        };
-        if limit < best.len() {
-            best.select_nth_unstable_by(limit, order);
-            best.truncate(limit);
-        }
-        best.sort_unstable_by(order);
-        best
+        best.into_sorted()
     }
 }
+
+/// The best of what was found so far.
+#[derive(Debug)]
+struct Best {
+    /// The worst on top.
+    heap: BinaryHeap<Reverse<Found>>,
+    limit: usize,
+}
+
+/// The better is the greater: by score, then by who stands first.
+#[derive(Clone, Copy, Debug)]
+struct Found {
+    score: f32,
+    place: Reverse<(usize, usize)>,
+}
+
+impl Best {
+    fn new(limit: usize) -> Self {
+        Self {
+            heap: BinaryHeap::new(),
+            limit,
+        }
+    }
+
+    /// Is this score good enough, for one that comes behind all others?
+    fn would_take(&self, score: f32) -> bool {
+        self.heap.len() < self.limit
+            || self
+                .heap
+                .peek()
+                .is_some_and(|Reverse(worst)| score > worst.score)
+    }
+
+    fn take(&mut self, found: Found) {
+        self.heap.push(Reverse(found));
+        if self.heap.len() > self.limit {
+            self.heap.pop();
+        }
+    }
+
+    fn into_sorted(self) -> Vec<(usize, usize, f32)> {
+        let found = self.heap.into_sorted_vec().into_iter();
+        let found = found.map(|Reverse(found)| {
+            let Reverse((index, tool)) = found.place;
+            (index, tool, found.score)
+        });
+        found.collect()
+    }
+}
+
+impl Ord for Found {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let by_score = self.score.total_cmp(&other.score);
+        by_score.then_with(|| self.place.cmp(&other.place))
+    }
+}
+
+impl PartialOrd for Found {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Found {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Found {}
 
 /// How much it says of a tool that it has a word that this many of all tools have.
 fn rarity(found: u64, tools: u64) -> f32 {

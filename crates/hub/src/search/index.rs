@@ -3,8 +3,8 @@
 //! One sorted list of words, and for each the tools that have it and how much of it they have.
 //! Built once, never changed.
 
-use std::collections::BTreeMap;
-use std::ops::Range;
+use std::collections::HashMap;
+use std::ops::{ControlFlow, Range};
 
 use serde_json::Value;
 use switchboard_protocol::types::Tool;
@@ -40,6 +40,11 @@ impl Posting {
         Self(tool << Self::AMOUNT_BITS | amount.min(Self::MOST_AMOUNT))
     }
 
+    fn add(&mut self, amount: u32) {
+        let sum = (self.0 & Self::MOST_AMOUNT).saturating_add(amount);
+        self.0 = self.0 & !Self::MOST_AMOUNT | sum.min(Self::MOST_AMOUNT);
+    }
+
     fn tool(self) -> usize {
         usize::try_from(self.0 >> Self::AMOUNT_BITS).unwrap_or(usize::MAX)
     }
@@ -67,24 +72,30 @@ impl Place {
 impl Index {
     /// Reads tools of a server. Of more than a million the others are not found.
     pub(crate) fn new<'a>(server: &str, tools: impl Iterator<Item = &'a Tool>) -> Self {
-        let mut found: BTreeMap<String, Vec<Posting>> = BTreeMap::new();
+        let mut found: HashMap<Box<str>, Vec<Posting>> = HashMap::new();
         let mut lengths = Vec::new();
         for (tool, place) in tools.take(Posting::MOST_TOOLS).zip(0_u32..) {
-            let mut amounts: BTreeMap<String, u32> = BTreeMap::new();
-            read(server, tool, &mut amounts);
             let mut length: u32 = 0;
-            for (word, amount) in amounts {
+            read(server, tool, |word, amount| {
                 length = length.saturating_add(amount);
-                found
-                    .entry(word)
-                    .or_default()
-                    .push(Posting::new(place, amount));
-            }
+                let new = Posting::new(place, amount);
+                match found.get_mut(word) {
+                    Some(postings) => match postings.last_mut() {
+                        Some(last) if last.tool() == new.tool() => last.add(amount),
+                        _ => postings.push(new),
+                    },
+                    None => {
+                        found.insert(word.into(), vec![new]);
+                    }
+                }
+            });
             lengths.push(u16::try_from(length).unwrap_or(u16::MAX));
         }
+        let mut found: Vec<(Box<str>, Vec<Posting>)> = found.into_iter().collect();
+        found.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
         let mut text = String::new();
         let mut ends = Vec::with_capacity(found.len());
-        let mut postings = Vec::with_capacity(found.values().map(Vec::len).sum());
+        let mut postings = Vec::with_capacity(found.iter().map(|(_, tools)| tools.len()).sum());
         for (word, tools) in found {
             text.push_str(&word);
             postings.extend(tools);
@@ -147,7 +158,13 @@ impl Index {
         usual_length: f32,
         scores: &mut [f32],
     ) {
+        // SATURATION * (1 - BY_LENGTH + BY_LENGTH * length / usual_length), per tool.
+        let (least, per_length) = (
+            SATURATION * (1.0 - BY_LENGTH),
+            SATURATION * BY_LENGTH / usual_length,
+        );
         let mut add = |words: Range<usize>, factor: f32| {
+            let weight = factor * weight * (SATURATION + 1.0);
             for posting in self.postings_of(words) {
                 let tool = posting.tool();
                 let (Some(score), Some(length)) = (scores.get_mut(tool), self.lengths.get(tool))
@@ -155,9 +172,8 @@ impl Index {
                     continue;
                 };
                 let amount = posting.amount() / UNIT;
-                let relative = f32::from(*length) / usual_length;
-                let damped = SATURATION * (1.0 - BY_LENGTH + BY_LENGTH * relative);
-                *score += factor * weight * amount * (SATURATION + 1.0) / (amount + damped);
+                let damped = least + per_length * f32::from(*length);
+                *score += weight * amount / (amount + damped);
             }
         };
         let Range { start, end } = place.words;
@@ -203,15 +219,18 @@ impl Index {
     }
 }
 
-/// Counts the words of a tool.
-fn read(server: &str, tool: &Tool, amounts: &mut BTreeMap<String, u32>) {
+/// Gives each word of a tool, with how much it counts where it stands.
+fn read(server: &str, tool: &Tool, mut found: impl FnMut(&str, u32)) {
     let mut left = MOST_WORDS;
     let mut take = |text: &str, weight: u32| {
-        for word in words::of(text).take(left) {
+        words::each(text, |word| {
+            if left == 0 {
+                return ControlFlow::Break(());
+            }
             left -= 1;
-            let amount = amounts.entry(word).or_default();
-            *amount = amount.saturating_add(weight);
-        }
+            found(word, weight);
+            ControlFlow::Continue(())
+        });
     };
     take(&tool.name, NAME);
     let annotated = tool.annotations.as_ref().and_then(|a| a.title.as_deref());

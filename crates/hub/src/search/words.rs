@@ -4,36 +4,42 @@
 //! besides, so that `createIssue` is found by `issue` and GitHub by `github`. The plural of English
 //! is taken off. Scripts without spaces are taken by the character.
 
-/// One word, in lower case.
-pub(crate) type Word = String;
+use std::ops::ControlFlow;
 
-/// The words of a text, in order.
-pub(crate) fn of(text: &str) -> impl Iterator<Item = Word> {
-    text.split(|letter: char| !letter.is_alphanumeric())
-        .filter(|run| !run.is_empty())
-        .flat_map(words_of_run)
+/// Gives each word of a text, in order, in lower case. Stops when there is no more interest.
+pub(crate) fn each(text: &str, mut take: impl FnMut(&str) -> ControlFlow<()>) {
+    let mut buffer = String::new();
+    let runs = text.split(|letter: char| !letter.is_alphanumeric());
+    for run in runs.filter(|run| !run.is_empty()) {
+        if words_of_run(run, &mut buffer, &mut take).is_break() {
+            return;
+        }
+    }
 }
 
 /// The words of letters and digits that stand together.
-fn words_of_run(run: &str) -> Vec<Word> {
-    let mut words = Vec::new();
+fn words_of_run(
+    run: &str,
+    buffer: &mut String,
+    take: &mut impl FnMut(&str) -> ControlFlow<()>,
+) -> ControlFlow<()> {
     let mut start = 0;
     let mut before: Option<char> = None;
     let mut letters = run.char_indices().peekable();
     while let Some((place, letter)) = letters.next() {
         let after = letters.peek().map(|(_, letter)| *letter);
         if before.is_some_and(|before| begins_word(before, letter, after)) {
-            push(&mut words, run.get(start..place));
+            give(run.get(start..place), buffer, take)?;
             start = place;
         }
         before = Some(letter);
     }
-    push(&mut words, run.get(start..));
-    if words.len() > 1 && !run.chars().any(stands_alone) {
+    give(run.get(start..), buffer, take)?;
+    if start > 0 && !run.chars().any(stands_alone) {
         // Last, so that it is what somebody who still types is taken to mean.
-        push(&mut words, Some(run));
+        give(Some(run), buffer, take)?;
     }
-    words
+    ControlFlow::Continue(())
 }
 
 /// Does a word begin at `letter`?
@@ -52,15 +58,21 @@ fn stands_alone(letter: char) -> bool {
         | '\u{20000}'..='\u{3ffff}')
 }
 
-fn push(words: &mut Vec<Word>, word: Option<&str>) {
-    let mut word = word.unwrap_or_default().to_lowercase();
-    if let Some((end, _)) = word.char_indices().nth(LONGEST) {
-        word.truncate(end);
+fn give(
+    word: Option<&str>,
+    buffer: &mut String,
+    take: &mut impl FnMut(&str) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    let word = word.unwrap_or_default();
+    buffer.clear();
+    if word.is_ascii() {
+        buffer.push_str(word.get(..LONGEST).unwrap_or(word));
+        buffer.make_ascii_lowercase();
+    } else {
+        buffer.extend(word.chars().take(LONGEST).flat_map(char::to_lowercase));
     }
-    take_plural_off(&mut word);
-    if !word.is_empty() {
-        words.push(word);
-    }
+    take_plural_off(buffer);
+    take(buffer)
 }
 
 /// `issues` is `issue`, `queries` is `query`, `class` and `status` stay.
@@ -85,10 +97,19 @@ const LONGEST: usize = 48;
 mod tests {
     use super::*;
 
+    fn of(text: &str) -> Vec<String> {
+        let mut words = Vec::new();
+        each(text, |word| {
+            words.push(word.to_owned());
+            ControlFlow::Continue(())
+        });
+        words
+    }
+
     #[test]
     fn names_are_cut_into_words_and_kept_whole() {
         let check = |text: &str, expected: &[&str]| {
-            assert_eq!(of(text).collect::<Vec<_>>(), expected, "{text}");
+            assert_eq!(of(text), expected, "{text}");
         };
         check("", &[]);
         check("create_issue", &["create", "issue"]);
@@ -104,7 +125,7 @@ mod tests {
     #[test]
     fn plurals_are_found_by_their_singular() {
         let check = |text: &str, expected: &str| {
-            assert_eq!(of(text).collect::<Vec<_>>(), [expected]);
+            assert_eq!(of(text), [expected]);
         };
         check("issues", "issue");
         check("queries", "query");
@@ -116,7 +137,7 @@ mod tests {
 
     #[test]
     fn a_word_without_end_is_cut() {
-        let words: Vec<_> = of(&"é".repeat(100)).collect();
-        assert_eq!(words, ["é".repeat(48)]);
+        assert_eq!(of(&"é".repeat(100)), ["é".repeat(48)]);
+        assert_eq!(of(&"e".repeat(100)), ["e".repeat(48)]);
     }
 }
