@@ -16,24 +16,28 @@
 
 mod catalog;
 mod entry;
+mod finding;
 mod listed;
+mod locating;
 mod member;
 mod names;
 mod near;
 mod not_found;
+mod note;
 mod offer;
 mod resource_tools;
 mod rewrite;
-#[cfg(test)]
-mod tests;
+mod shelf;
 mod uri;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt;
 use std::sync::Arc;
 
-pub use catalog::{Catalog, Hit, Located};
+pub use catalog::{Catalog, Hit};
 pub use entry::{PromptEntry, ResourceEntry, TemplateEntry, ToolEntry};
 pub use listed::Listed;
+pub use locating::Located;
 pub use not_found::{Absence, Kind, NotFound};
 pub use offer::MemberCatalog;
 pub use resource_tools::{LIST_RESOURCES, READ_RESOURCE, resource_tools};
@@ -41,7 +45,8 @@ pub use resource_tools::{LIST_RESOURCES, READ_RESOURCE, resource_tools};
 use catalog::Snapshot;
 use member::{Around, Listing, Member};
 use names::{Named, Settled, settle};
-use offer::{Offer, is_same};
+use offer::Offer;
+use shelf::is_same;
 
 use crate::{Naming, Policy, ToolFilter};
 
@@ -59,7 +64,6 @@ use crate::{Naming, Policy, ToolFilter};
 /// assert_eq!((&*found.server, found.tool.name.as_str()), ("github", "create_issue"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug)]
 pub struct Registry {
     catalog: Catalog,
     held: BTreeMap<Arc<str>, Held>,
@@ -279,7 +283,7 @@ impl Registry {
             }
         }
         if members.len() != by_part.len() {
-            by_part = offer::order_by(&members, |member| &member.offer.part).into();
+            by_part = shelf::order_by(&members, |member| &member.offer.part).into();
         }
         self.catalog = Catalog::from_snapshot(Snapshot {
             version: snapshot.version.saturating_add(1),
@@ -329,6 +333,12 @@ impl Registry {
             is_shared: |uri: &Arc<str>| self.owners(uri).nth(1).is_some(),
         };
         Member::new(Arc::clone(&held.offer), held.policy.clone(), &around, old)
+    }
+}
+
+impl fmt::Debug for Registry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Registry").field(&self.catalog).finish()
     }
 }
 

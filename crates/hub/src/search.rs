@@ -29,6 +29,14 @@ struct Wanted {
     is_last: bool,
 }
 
+impl Wanted {
+    /// Does it say nothing of what is looked for? In descriptions of tools `how` and `I` are rare,
+    /// so they would count for much.
+    fn is_filler(&self) -> bool {
+        FILLERS.binary_search(&self.word.as_str()).is_ok()
+    }
+}
+
 impl Query {
     pub(crate) fn new(text: &str) -> Self {
         let mut words: Vec<Wanted> = Vec::new();
@@ -49,6 +57,9 @@ impl Query {
         });
         if let Some(last) = last.and_then(|last| words.get_mut(last)) {
             last.is_last = true;
+        }
+        if words.iter().any(|wanted| !wanted.is_filler()) {
+            words.retain(|wanted| !wanted.is_filler());
         }
         Self { words }
     }
@@ -187,3 +198,75 @@ fn count(number: usize) -> u64 {
 
 /// More say nothing that the first do not; a model might send a page.
 const MOST_WORDS: usize = 32;
+
+/// In order, as `words` writes them.
+const FILLERS: &[&str] = &[
+    "a", "about", "am", "an", "and", "any", "are", "as", "at", "be", "by", "can", "could", "do",
+    "doe", "for", "from", "have", "how", "i", "if", "in", "into", "is", "it", "like", "me", "my",
+    "need", "of", "on", "or", "our", "please", "should", "some", "that", "the", "their", "there",
+    "these", "thi", "this", "those", "to", "tool", "use", "using", "want", "was", "we", "what",
+    "when", "where", "which", "who", "will", "with", "would", "you", "your",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wanted(text: &str) -> Vec<String> {
+        let query = Query::new(text);
+        let words = query.words.into_iter();
+        words
+            .map(|wanted| format!("{}{}", wanted.word, if wanted.is_last { "…" } else { "" }))
+            .collect()
+    }
+
+    #[test]
+    fn a_question_is_reduced_to_what_it_is_about() {
+        assert!(FILLERS.is_sorted());
+        assert_eq!(wanted("How do I delete the issues"), ["delete", "issue…"]);
+        assert_eq!(wanted("issue issue"), ["issue…"]);
+        assert_eq!(wanted("issue, and issue label"), ["issue", "label…"]);
+        assert_eq!(wanted("what is this"), ["what", "is", "this…"]);
+        assert_eq!(wanted("?!"), [""; 0]);
+    }
+
+    #[test]
+    fn a_page_of_words_is_cut() {
+        let page: Vec<String> = (0..1000).map(|number| format!("w{number}")).collect();
+        assert_eq!(wanted(&page.join(" ")).len(), MOST_WORDS);
+    }
+
+    #[test]
+    fn a_word_in_the_name_counts_more_than_one_that_is_repeated() {
+        let tool = |name: &str, description: &str| {
+            let text = serde_json::json!({"name": name, "description": description,
+                "inputSchema": {}});
+            serde_json::from_value(text).unwrap()
+        };
+        let tools = [
+            tool("other", &"scrape it ".repeat(40)),
+            tool("scrape", "It reads a page"),
+        ];
+        let index = Index::new("s", tools.iter());
+        let found = Query::new("scrape").run([&index].into_iter(), 9, |_, _| true);
+        let order: Vec<usize> = found.iter().map(|(_, tool, _)| *tool).collect();
+        assert_eq!(order, [1, 0]);
+    }
+
+    #[test]
+    fn only_what_is_wanted_takes_up_room() {
+        let tools: Vec<_> = (0..100)
+            .map(|number| {
+                let text = format!(r#"{{"name":"x_{number}","inputSchema":{{}}}}"#);
+                serde_json::from_str(&text).unwrap()
+            })
+            .collect();
+        let index = Index::new("s", tools.iter());
+        let found = Query::new("x").run([&index, &index].into_iter(), 3, |_, tool| tool > 97);
+        let places: Vec<_> = found
+            .iter()
+            .map(|(index, tool, _)| (*index, *tool))
+            .collect();
+        assert_eq!(places, [(0, 98), (0, 99), (1, 98)]);
+    }
+}

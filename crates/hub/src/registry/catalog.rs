@@ -1,12 +1,12 @@
 //! A snapshot of all that the servers offer.
 //!
 //! It never changes: whoever holds one sees one state of things, however long a page takes to
-//! write. It says what there is and where; asking the servers is the hub's part.
+//! write. Finding by name is in `finding.rs`, by URI in `locating.rs`; asking the servers is the
+//! hub's part.
 //!
-//! Specification: server/tools, server/prompts, server/resources (listing); MCP Apps (resources of
-//! user interfaces may be missing from lists).
+//! Specification: server/tools, server/prompts, server/resources (listing).
 
-use std::borrow::Cow;
+use std::fmt;
 use std::sync::Arc;
 
 use switchboard_protocol::types::Tool;
@@ -14,15 +14,11 @@ use switchboard_protocol::types::Tool;
 use crate::registry::entry::{PromptEntry, ResourceEntry, TemplateEntry, ToolEntry};
 use crate::registry::listed::Listed;
 use crate::registry::member::Member;
-use crate::registry::near::nearest;
-use crate::registry::not_found::{Kind, NotFound};
-use crate::registry::offer::hash;
-use crate::registry::uri;
 use crate::search::Query;
 use crate::{Naming, Policy};
 
 /// All that the servers offer, at one moment. Cheap to clone.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Catalog(Arc<Snapshot>);
 
 #[derive(Debug)]
@@ -43,16 +39,6 @@ pub struct Hit {
     pub tool: Arc<ToolEntry>,
     /// How well it fits; to be compared with others of the same search only.
     pub score: f32,
-}
-
-/// Where a resource is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Located {
-    /// The server that has it.
-    pub server: Arc<str>,
-    /// What that server calls it.
-    pub uri: String,
 }
 
 impl Catalog {
@@ -120,122 +106,6 @@ impl Catalog {
         self.tools().map(|entry| u64::from(entry.tokens)).sum()
     }
 
-    /// The tool that is offered under this name.
-    ///
-    /// # Errors
-    /// When there is none, or it may not be used.
-    pub fn find_tool(&self, name: &str) -> Result<&Arc<ToolEntry>, NotFound> {
-        let mut group = self.group_of(name);
-        match group.find_map(|member| member.tool(name)) {
-            Some(found) => found.map_err(|denial| NotFound::denied(Kind::Tool, name, denial)),
-            None => Err(self.no_tool(name)),
-        }
-    }
-
-    /// The tool that this server calls so.
-    ///
-    /// # Errors
-    /// When there is no such server or tool, or it may not be used.
-    pub fn find_on(&self, server: &str, tool: &str) -> Result<&Arc<ToolEntry>, NotFound> {
-        let member = self.find_member(server)?;
-        match member.own_tool(tool) {
-            Some(found) => found.map_err(|denial| NotFound::denied(Kind::Tool, tool, denial)),
-            None => {
-                let names = member.listed.tools.iter();
-                let names = names.map(|entry| entry.tool.name.as_str());
-                Err(NotFound::unknown(
-                    Kind::Tool,
-                    tool,
-                    owned(nearest(tool, names)),
-                ))
-            }
-        }
-    }
-
-    /// The prompt that is offered under this name.
-    ///
-    /// # Errors
-    /// When there is none, or it may not be used.
-    pub fn find_prompt(&self, name: &str) -> Result<&Arc<PromptEntry>, NotFound> {
-        let mut group = self.group_of(name);
-        match group.find_map(|member| member.prompt(|entry| entry.name == *name)) {
-            Some(found) => found.map_err(|denial| NotFound::denied(Kind::Prompt, name, denial)),
-            None => {
-                let names = self.prompts().map(|entry| entry.name.as_str());
-                Err(NotFound::unknown(
-                    Kind::Prompt,
-                    name,
-                    owned(nearest(name, names)),
-                ))
-            }
-        }
-    }
-
-    /// The prompt that this server calls so.
-    ///
-    /// # Errors
-    /// When there is no such server or prompt, or it may not be used.
-    pub fn find_prompt_on(
-        &self,
-        server: &str,
-        prompt: &str,
-    ) -> Result<&Arc<PromptEntry>, NotFound> {
-        let member = self.find_member(server)?;
-        match member.prompt(|entry| entry.prompt.name == prompt) {
-            Some(found) => found.map_err(|denial| NotFound::denied(Kind::Prompt, prompt, denial)),
-            None => {
-                let names = member.listed.prompts.iter();
-                let names = names.map(|entry| entry.prompt.name.as_str());
-                Err(NotFound::unknown(
-                    Kind::Prompt,
-                    prompt,
-                    owned(nearest(prompt, names)),
-                ))
-            }
-        }
-    }
-
-    /// Where the resource with this URI is.
-    ///
-    /// One with a server in front is taken to be there, also if it is in no list. Others belong to
-    /// the one server that lists them, or else has a template that they fit.
-    ///
-    /// # Errors
-    /// When no server, or more than one, could have it, or it may not be used.
-    pub fn find_resource(&self, uri: &str) -> Result<Located, NotFound> {
-        let (member, uri) = match uri::unwrap(uri) {
-            Some((server, inner)) => match self.member(&server) {
-                Some(member) => (member, inner),
-                None => return Err(self.no_resource(uri)),
-            },
-            None => (self.owner(uri)?, uri.to_owned()),
-        };
-        match member.check_enabled("resource", &uri) {
-            Ok(()) => Ok(Located {
-                server: Arc::clone(member.server()),
-                uri,
-            }),
-            Err(denial) => Err(NotFound::denied(Kind::Resource, &uri, denial)),
-        }
-    }
-
-    /// The family of resources that is offered under this template.
-    ///
-    /// # Errors
-    /// When there is none, or it may not be used.
-    pub fn find_template(&self, uri_template: &str) -> Result<&Arc<TemplateEntry>, NotFound> {
-        let mut templates = self.templates();
-        let found = templates.find(|entry| *entry.uri_template == *uri_template);
-        found.ok_or_else(|| {
-            let names = self.templates().map(|entry| &*entry.uri_template);
-            NotFound::unknown(
-                Kind::Template,
-                uri_template,
-                owned(nearest(uri_template, names)),
-            )
-        })
-    }
-
     /// The tools that fit some words best, the best first.
     ///
     /// Words are looked for in names, titles, descriptions and parameters of tools; the last may
@@ -269,119 +139,21 @@ impl Catalog {
         tool
     }
 
-    /// What a resource of this server is called here.
-    ///
-    /// As the server calls it where that leads back to it, and otherwise with the server in front.
-    /// Web pages that no server lists are left alone: whoever reads them needs no server.
-    pub fn expose_uri<'a>(&self, server: &str, uri: &'a str) -> Cow<'a, str> {
-        let is_plain = !uri::looks_wrapped(uri)
-            && match self.owner(uri) {
-                Ok(owner) => **owner.server() == *server,
-                Err(_) => is_web_page(uri) && self.owners(uri).next().is_none(),
-            };
-        if is_plain {
-            Cow::Borrowed(uri)
-        } else {
-            Cow::Owned(uri::wrap(server, uri))
-        }
-    }
-
     pub(crate) fn member(&self, server: &str) -> Option<&Arc<Member>> {
         let members = &self.0.members;
         let place = members.binary_search_by(|member| (**member.server()).cmp(server));
         members.get(place.ok()?)
     }
+}
 
-    /// The members whose names begin like this one.
-    fn group_of(&self, name: &str) -> impl Iterator<Item = &Arc<Member>> {
-        let part = self.0.naming.split(name).map(|(part, _)| part);
-        part.into_iter().flat_map(|part| self.0.group(part))
-    }
-
-    fn find_member(&self, server: &str) -> Result<&Arc<Member>, NotFound> {
-        self.member(server).ok_or_else(|| {
-            let servers = self.servers().map(|server| &**server);
-            NotFound::unknown(Kind::Server, server, owned(nearest(server, servers)))
-        })
-    }
-
-    /// The one server that has a resource which its own URI is given of.
-    fn owner(&self, uri: &str) -> Result<&Arc<Member>, NotFound> {
-        let mut owners = self.owners(uri);
-        if let Some(owner) = owners.next() {
-            let others: Vec<_> = owners.collect();
-            return self.only_one(uri, owner, others);
-        }
-        let mut owners = self.0.members.iter().filter(|member| {
-            let mut templates = member.offer.templates.entries.iter();
-            templates.any(|template| template.has(uri))
-        });
-        match owners.next() {
-            Some(owner) => {
-                let others: Vec<_> = owners.collect();
-                self.only_one(uri, owner, others)
-            }
-            None => Err(self.no_resource(uri)),
-        }
-    }
-
-    fn only_one<'a>(
-        &self,
-        uri: &str,
-        owner: &'a Arc<Member>,
-        others: Vec<&Arc<Member>>,
-    ) -> Result<&'a Arc<Member>, NotFound> {
-        if others.is_empty() {
-            return Ok(owner);
-        }
-        let all = std::iter::once(owner).chain(others).take(MOST_OFFERED);
-        let offered_as = all.map(|member| uri::wrap(member.server(), uri)).collect();
-        Err(NotFound::ambiguous(Kind::Resource, uri, offered_as))
-    }
-
-    /// The servers that say that they have a resource.
-    fn owners(&self, uri: &str) -> impl Iterator<Item = &Arc<Member>> {
-        let hash = hash(uri);
-        let members = self.0.members.iter();
-        members.filter(move |member| member.offer.has_uri(uri, hash))
-    }
-
-    fn no_resource(&self, uri: &str) -> NotFound {
-        let names = self.resources().map(|entry| &*entry.uri);
-        NotFound::unknown(Kind::Resource, uri, owned(nearest(uri, names)))
-    }
-
-    /// Why there is no tool of this name, and what may have been meant.
-    fn no_tool(&self, name: &str) -> NotFound {
-        let naming = &self.0.naming;
-        // A name that several would have.
-        let group = self.group_of(name).flat_map(|member| {
-            let own = member.offer.tools.entries.iter();
-            own.filter(|entry| entry.name == *name)
-                .filter_map(|entry| member.own_tool(&entry.tool.name)?.ok())
-        });
-        let offered_as: Vec<String> = group
-            .take(MOST_OFFERED)
-            .map(|entry| entry.name.to_string())
-            .collect();
-        if !offered_as.is_empty() {
-            return NotFound::ambiguous(Kind::Tool, name, offered_as);
-        }
-        // A tool that some server calls so, or that another server has.
-        let (part, own) = naming.split(name).unwrap_or(("", name));
-        let everywhere = self.0.members.iter();
-        let mut near: Vec<&str> = everywhere
-            .filter_map(|member| member.own_tool(own)?.ok())
-            .take(MOST_OFFERED)
-            .map(|entry| entry.name.as_str())
-            .collect();
-        let group = self.0.group(part);
-        let names = group.flat_map(|member| member.listed.tools.iter());
-        near.extend(nearest(name, names.map(|entry| entry.name.as_str())));
-        if near.is_empty() && part.is_empty() {
-            near = nearest(name, self.tools().map(|entry| entry.tool.name.as_str()));
-        }
-        NotFound::unknown(Kind::Tool, name, owned(near))
+impl fmt::Debug for Catalog {
+    // Not the tools themselves: there may be a hundred thousand.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Catalog")
+            .field("version", &self.version())
+            .field("servers", &self.servers().len())
+            .field("tools", &self.tools().len())
+            .finish_non_exhaustive()
     }
 }
 
@@ -401,20 +173,3 @@ impl Snapshot {
         self.members.get(usize::try_from(place).ok()?)
     }
 }
-
-fn is_web_page(uri: &str) -> bool {
-    uri.starts_with("https://") || uri.starts_with("http://")
-}
-
-fn owned(mut names: Vec<&str>) -> Vec<String> {
-    let mut seen = std::collections::HashSet::new();
-    names.retain(|name| seen.insert(*name));
-    names
-        .into_iter()
-        .take(MOST_OFFERED)
-        .map(ToOwned::to_owned)
-        .collect()
-}
-
-/// How many alternatives an error names.
-const MOST_OFFERED: usize = 5;

@@ -9,8 +9,9 @@ use std::sync::Arc;
 use crate::policy::{Denial, Reason, Verdict};
 use crate::registry::entry::{PromptEntry, ResourceEntry, TemplateEntry, ToolEntry};
 use crate::registry::names::Settled;
-use crate::registry::offer::{self, Offer, cut, note};
-use crate::registry::uri;
+use crate::registry::note::{cut, note};
+use crate::registry::offer::Offer;
+use crate::registry::{shelf, uri};
 use crate::{ExposedName, Policy};
 
 /// A server in a snapshot.
@@ -82,7 +83,7 @@ impl Member {
 
     /// The tool with this name; or why it may not be used.
     pub(crate) fn tool(&self, name: &str) -> Option<Result<&Arc<ToolEntry>, Denial>> {
-        let place = offer::place(&self.tools_by_name, |place| {
+        let place = shelf::place(&self.tools_by_name, |place| {
             let found = self.tools.get(place)?.as_ref();
             Some(found.map(|entry| entry.name.as_str()).cmp(&Some(name)))
         })?;
@@ -168,7 +169,7 @@ impl Member {
             }))
         });
         self.tools = named.collect();
-        self.tools_by_name = offer::order_by(&self.tools, |entry| {
+        self.tools_by_name = shelf::order_by(&self.tools, |entry| {
             entry.as_ref().map_or("", |entry| entry.name.as_str())
         });
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::policy::Denial;
-use crate::registry::offer::cut;
+use crate::registry::note::cut;
 
 /// Something that was looked for and cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -124,6 +124,9 @@ fn alternatives(
     }
     write!(f, "{last:?}{after}")
 }
+
+/// How many alternatives an error names.
+pub(crate) const MOST_OFFERED: usize = 5;
 
 #[cfg(test)]
 mod tests {

@@ -135,6 +135,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
         #[test]
         fn what_is_wrapped_can_be_unwrapped(
             server in prop_oneof![any::<String>(), "[a-z.+_0-9-]{0,12}"],

@@ -40,9 +40,12 @@ impl Posting {
         Self(tool << Self::AMOUNT_BITS | amount.min(Self::MOST_AMOUNT))
     }
 
+    /// Adds some, unless there is enough already.
     fn add(&mut self, amount: u32) {
-        let sum = (self.0 & Self::MOST_AMOUNT).saturating_add(amount);
-        self.0 = self.0 & !Self::MOST_AMOUNT | sum.min(Self::MOST_AMOUNT);
+        let here = self.0 & Self::MOST_AMOUNT;
+        if here < ENOUGH {
+            self.0 += amount.min(ENOUGH - here);
+        }
     }
 
     fn tool(self) -> usize {
@@ -73,11 +76,10 @@ impl Index {
     /// Reads tools of a server. Of more than a million the others are not found.
     pub(crate) fn new<'a>(server: &str, tools: impl Iterator<Item = &'a Tool>) -> Self {
         let mut found: HashMap<Box<str>, Vec<Posting>> = HashMap::new();
-        let mut lengths = Vec::new();
+        let mut count = 0;
         for (tool, place) in tools.take(Posting::MOST_TOOLS).zip(0_u32..) {
-            let mut length: u32 = 0;
+            count += 1;
             read(server, tool, |word, amount| {
-                length = length.saturating_add(amount);
                 let new = Posting::new(place, amount);
                 match found.get_mut(word) {
                     Some(postings) => match postings.last_mut() {
@@ -89,10 +91,16 @@ impl Index {
                     }
                 }
             });
-            lengths.push(u16::try_from(length).unwrap_or(u16::MAX));
         }
         let mut found: Vec<(Box<str>, Vec<Posting>)> = found.into_iter().collect();
         found.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+        let mut lengths = vec![0_u16; count];
+        for posting in found.iter().flat_map(|(_, postings)| postings) {
+            if let Some(length) = lengths.get_mut(posting.tool()) {
+                let amount = posting.0 & Posting::MOST_AMOUNT;
+                *length = length.saturating_add(u16::try_from(amount).unwrap_or(u16::MAX));
+            }
+        }
         let mut text = String::new();
         let mut ends = Vec::with_capacity(found.len());
         let mut postings = Vec::with_capacity(found.iter().map(|(_, tools)| tools.len()).sum());
@@ -271,21 +279,26 @@ fn range(start: u32, end: u32) -> Range<usize> {
     place(start)..place(end)
 }
 
-/// How much a word counts, by where it stands; a description is one.
+/// How much a word counts, by where it stands; in a description it is one.
 const UNIT: f32 = 2.0;
-const NAME: u32 = 10;
+const NAME: u32 = 12;
 const TITLE: u32 = 6;
 const SERVER: u32 = 4;
 const DESCRIPTION: u32 = 2;
 const PARAMETER_NAME: u32 = 3;
 const PARAMETER_TEXT: u32 = 1;
 
-/// The usual k₁ of BM25: how soon more of the same word says nothing more.
-const SATURATION: f32 = 1.2;
+/// What a word can count that is not in the name. A long description that repeats it must not
+/// stand before the tool that is called so.
+const ENOUGH: u32 = 6;
+
+/// The k₁ of BM25: how soon more of the same word says nothing more. The upper end of what is
+/// usual, because where a word stands makes amounts differ widely.
+const SATURATION: f32 = 2.0;
 
 /// The b of BM25: how much a long text is held against a tool. Less than the usual 0.75, because a
 /// tool with many parameters is not worse for it.
-const BY_LENGTH: f32 = 0.4;
+const BY_LENGTH: f32 = 0.3;
 
 /// What a word is worth that only begins with the one that is looked for.
 const BEGINNING: f32 = 0.5;
