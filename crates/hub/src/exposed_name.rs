@@ -369,18 +369,17 @@ mod tests {
             "[A-Za-z0-9_.-]{0,130}",
             "[ab_]{0,4}",
             "[0-9]{1,3}[a-z_]{0,80}",
-            "\\PC{0,60}",
             any::<String>(),
         ]
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(16) })]
 
-        /// Sixty-four times 160 pairs: more than ten thousand.
+        /// Ten thousand pairs in one catalogue are in `tests/it/any_order.rs`.
         #[test]
         fn any_names_make_valid_stable_and_different_names(
-            pairs in proptest::collection::vec((wild(), wild()), 160),
+            pairs in proptest::collection::vec((wild(), wild()), 100),
             longest in 0_usize..200,
             prefix in prop_oneof![Just(Prefix::Mcp), Just(Prefix::Server)],
         ) {
