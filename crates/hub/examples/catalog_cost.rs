@@ -112,6 +112,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     report("find a resource", 1_000, || {
         black_box(catalog.find_resource(&uri).is_ok());
     });
+    report("rewrite a link", 1_000, || {
+        black_box(catalog.expose_uri("server-0000", "file:///in/no/list"));
+    });
     report("one page at the end", 1_000, || {
         black_box(catalog.tools().skip(count.saturating_sub(100)).count());
     });

@@ -92,7 +92,7 @@ impl Catalog {
             .flat_map(|part| self.snapshot().group(part))
     }
 
-    fn find_member(&self, server: &str) -> Result<&Arc<Member>, NotFound> {
+    pub(crate) fn find_member(&self, server: &str) -> Result<&Arc<Member>, NotFound> {
         self.member(server).ok_or_else(|| {
             let servers = self.servers().map(|server| &**server);
             NotFound::unknown(Kind::Server, server, owned(nearest(server, servers)))

@@ -1,12 +1,12 @@
 //! Walks over what all servers have, without having it in one list.
 
+use std::fmt;
 use std::iter::FusedIterator;
 use std::sync::Arc;
 
 use crate::registry::member::Member;
 
 /// All things of a kind, server by server. Going to a far place is quick, as for a later page.
-#[derive(Debug)]
 pub struct Listed<'a, T> {
     members: std::slice::Iter<'a, Arc<Member>>,
     pick: fn(&Member) -> &Vec<Arc<T>>,
@@ -33,6 +33,14 @@ impl<T> Clone for Listed<'_, T> {
             current: self.current.clone(),
             left: self.left,
         }
+    }
+}
+
+impl<T> fmt::Debug for Listed<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Listed")
+            .field("left", &self.left)
+            .finish_non_exhaustive()
     }
 }
 

@@ -34,20 +34,36 @@ impl Catalog {
     /// # Errors
     /// When no server, or more than one, could have it, or it may not be used.
     pub fn find_resource(&self, uri: &str) -> Result<Located, NotFound> {
-        let (member, uri) = match uri::unwrap(uri) {
-            Some((server, inner)) => match self.member(&server) {
-                Some(member) => (member, inner),
-                None => return Err(self.no_resource(uri)),
-            },
-            None => (self.owner(uri)?, uri.to_owned()),
-        };
-        match member.check_enabled("resource", &uri) {
-            Ok(()) => Ok(Located {
-                server: Arc::clone(member.server()),
-                uri,
-            }),
-            Err(denial) => Err(NotFound::denied(Kind::Resource, &uri, denial)),
+        if let Some((server, inner)) = uri::unwrap(uri) {
+            let member = self.member(&server);
+            return located(member.ok_or_else(|| self.no_resource(uri))?, inner);
         }
+        match *self.owners(uri) {
+            [] => Err(self.no_resource(uri)),
+            [owner] => located(owner, uri.to_owned()),
+            ref several => {
+                let several = several.iter().take(MOST_OFFERED);
+                let offered_as = several.map(|member| uri::wrap(member.server(), uri));
+                Err(NotFound::ambiguous(
+                    Kind::Resource,
+                    uri,
+                    offered_as.collect(),
+                ))
+            }
+        }
+    }
+
+    /// The same of a server that is known; the URI may be the server's own or the one here.
+    ///
+    /// # Errors
+    /// When there is no such server, or it may not be used.
+    pub fn find_resource_on(&self, server: &str, uri: &str) -> Result<Located, NotFound> {
+        let member = self.find_member(server)?;
+        let inner = uri::unwrap(uri).filter(|(found, _)| found == server);
+        located(
+            member,
+            inner.map_or_else(|| uri.to_owned(), |(_, inner)| inner),
+        )
     }
 
     /// The family of resources that is offered under this template.
@@ -72,10 +88,11 @@ impl Catalog {
     /// As the server calls it where that leads back to it, and otherwise with the server in front.
     /// Web pages that no server lists are left alone: whoever reads them needs no server.
     pub fn expose_uri<'a>(&self, server: &str, uri: &'a str) -> Cow<'a, str> {
-        let is_owner = |owner: &Arc<Member>| **owner.server() == *server;
         let is_plain = !uri::looks_wrapped(uri)
-            && (self.owner(uri).is_ok_and(is_owner)
-                || is_web_page(uri) && self.owners(uri).next().is_none());
+            && match *self.owners(uri) {
+                [owner] if **owner.server() == *server => true,
+                _ => is_web_page(uri) && self.listing(uri).next().is_none(),
+            };
         if is_plain {
             Cow::Borrowed(uri)
         } else {
@@ -83,42 +100,22 @@ impl Catalog {
         }
     }
 
-    /// The one server that has a resource which its own URI is given of.
-    fn owner(&self, uri: &str) -> Result<&Arc<Member>, NotFound> {
-        let mut owners = self.owners(uri);
-        if let Some(owner) = owners.next() {
-            let others: Vec<_> = owners.collect();
-            return self.only_one(uri, owner, others);
+    /// The servers that list a resource, or else have a template that it fits.
+    fn owners(&self, uri: &str) -> Vec<&Arc<Member>> {
+        let owners: Vec<_> = self.listing(uri).collect();
+        if !owners.is_empty() {
+            return owners;
         }
-        let mut owners = self.snapshot().members.iter().filter(|member| {
+        let members = self.snapshot().members.iter();
+        let owners = members.filter(|member| {
             let mut templates = member.offer.templates.entries.iter();
             templates.any(|template| template.has(uri))
         });
-        match owners.next() {
-            Some(owner) => {
-                let others: Vec<_> = owners.collect();
-                self.only_one(uri, owner, others)
-            }
-            None => Err(self.no_resource(uri)),
-        }
+        owners.collect()
     }
 
-    fn only_one<'a>(
-        &self,
-        uri: &str,
-        owner: &'a Arc<Member>,
-        others: Vec<&Arc<Member>>,
-    ) -> Result<&'a Arc<Member>, NotFound> {
-        if others.is_empty() {
-            return Ok(owner);
-        }
-        let all = std::iter::once(owner).chain(others).take(MOST_OFFERED);
-        let offered_as = all.map(|member| uri::wrap(member.server(), uri)).collect();
-        Err(NotFound::ambiguous(Kind::Resource, uri, offered_as))
-    }
-
-    /// The servers that say that they have a resource.
-    fn owners(&self, uri: &str) -> impl Iterator<Item = &Arc<Member>> {
+    /// The servers that list a resource, or show a tool with it.
+    fn listing(&self, uri: &str) -> impl Iterator<Item = &Arc<Member>> {
         let hash = hash(uri);
         let members = self.snapshot().members.iter();
         members.filter(move |member| member.offer.has_uri(uri, hash))
@@ -127,6 +124,16 @@ impl Catalog {
     fn no_resource(&self, uri: &str) -> NotFound {
         let names = self.resources().map(|entry| &*entry.uri);
         NotFound::unknown(Kind::Resource, uri, owned(nearest(uri, names)))
+    }
+}
+
+fn located(member: &Member, uri: String) -> Result<Located, NotFound> {
+    match member.check_enabled("resource", &uri) {
+        Ok(()) => Ok(Located {
+            server: Arc::clone(member.server()),
+            uri,
+        }),
+        Err(denial) => Err(NotFound::denied(Kind::Resource, &uri, denial)),
     }
 }
 

@@ -50,9 +50,9 @@ const MOST: usize = 3;
 
 const FARTHEST: usize = 4;
 
-const LONGEST: usize = 256;
+const LONGEST: usize = 160;
 
-const MOST_LOOKED_AT: usize = 2_000;
+const MOST_LOOKED_AT: usize = 1_000;
 
 #[cfg(test)]
 mod tests {

@@ -8,6 +8,7 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use switchboard_protocol::types::{Prompt, Resource, ResourceTemplate, Tool};
 
 use crate::Naming;
@@ -15,16 +16,23 @@ use crate::registry::shelf::{PromptShelf, ResourceShelf, TemplateShelf, ToolShel
 use crate::registry::uri;
 
 /// What a server listed. What is `None` was not asked for, and stays what it was.
-#[derive(Clone, Debug, Default, PartialEq)]
+///
+/// It can be written down and read again, so that a server need not run to be listed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct MemberCatalog {
     /// Its tools.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<Tool>>,
     /// Its prompts.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub prompts: Option<Vec<Prompt>>,
     /// Its resources.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub resources: Option<Vec<Resource>>,
     /// Its families of resources.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub templates: Option<Vec<ResourceTemplate>>,
 }
 

@@ -172,6 +172,20 @@ fn a_server_that_lists_the_same_again_changes_nothing() {
 }
 
 #[test]
+fn what_a_server_listed_can_be_kept_and_read_again() {
+    let listed = tools(&["x"]).with_prompts(vec![]);
+    let text = serde_json::to_string(&listed).unwrap();
+    assert_eq!(
+        text,
+        r#"{"tools":[{"name":"x","description":"","inputSchema":{"type":"object"}}],"prompts":[]}"#
+    );
+    assert_eq!(
+        serde_json::from_str::<MemberCatalog>(&text).unwrap(),
+        listed
+    );
+}
+
+#[test]
 fn a_change_that_nobody_can_see_is_none() {
     let mut registry = registry(&[("a", tools(&["x", "y"]))]);
     registry.set_filter("a", deny(&["y"]));

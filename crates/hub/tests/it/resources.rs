@@ -51,6 +51,11 @@ fn a_uri_keeps_its_form_until_another_server_has_the_same() {
         r#"there is no resource "file:///z"; did you mean "file:///y"?"#
     );
     assert!(both.find_resource("c+file:///x").is_err());
+    for uri in ["file:///x", "b+file:///x"] {
+        let found = both.find_resource_on("b", uri).unwrap();
+        assert_eq!((&*found.server, found.uri.as_str()), ("b", "file:///x"));
+    }
+    assert!(both.find_resource_on("c", "file:///x").is_err());
     registry.remove_member("b");
     assert_eq!(
         uris(&registry.catalog()),
