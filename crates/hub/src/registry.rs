@@ -99,7 +99,7 @@ impl Changes {
     }
 
     fn note(&mut self, old: &Listing, new: &Listing) {
-        self.tools |= !is_same(&old.tools, &new.tools);
+        self.tools |= !is_same(&old.tools, &new.tools) || old.wrapped_ui != new.wrapped_ui;
         self.prompts |= !is_same(&old.prompts, &new.prompts);
         self.resources |=
             !is_same(&old.resources, &new.resources) || !is_same(&old.templates, &new.templates);

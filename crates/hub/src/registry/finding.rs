@@ -33,11 +33,7 @@ impl Catalog {
             None => {
                 let names = member.listed.tools.iter();
                 let names = names.map(|entry| entry.tool.name.as_str());
-                Err(NotFound::unknown(
-                    Kind::Tool,
-                    tool,
-                    owned(nearest(tool, names)),
-                ))
+                Err(unknown(Kind::Tool, tool, names))
             }
         }
     }
@@ -52,11 +48,7 @@ impl Catalog {
             Some(found) => found.map_err(|denial| NotFound::denied(Kind::Prompt, name, denial)),
             None => {
                 let names = self.prompts().map(|entry| entry.name.as_str());
-                Err(NotFound::unknown(
-                    Kind::Prompt,
-                    name,
-                    owned(nearest(name, names)),
-                ))
+                Err(unknown(Kind::Prompt, name, names))
             }
         }
     }
@@ -76,11 +68,7 @@ impl Catalog {
             None => {
                 let names = member.listed.prompts.iter();
                 let names = names.map(|entry| entry.prompt.name.as_str());
-                Err(NotFound::unknown(
-                    Kind::Prompt,
-                    prompt,
-                    owned(nearest(prompt, names)),
-                ))
+                Err(unknown(Kind::Prompt, prompt, names))
             }
         }
     }
@@ -95,7 +83,7 @@ impl Catalog {
     pub(crate) fn find_member(&self, server: &str) -> Result<&Arc<Member>, NotFound> {
         self.member(server).ok_or_else(|| {
             let servers = self.servers().map(|server| &**server);
-            NotFound::unknown(Kind::Server, server, owned(nearest(server, servers)))
+            unknown(Kind::Server, server, servers)
         })
     }
 
@@ -142,8 +130,17 @@ impl Catalog {
     }
 }
 
+/// There is no such thing; one of these names may have been meant.
+pub(crate) fn unknown<'a>(
+    kind: Kind,
+    name: &str,
+    names: impl Iterator<Item = &'a str>,
+) -> NotFound {
+    NotFound::unknown(kind, name, owned(nearest(name, names)))
+}
+
 /// Each once, and not too many.
-pub(crate) fn owned(mut names: Vec<&str>) -> Vec<String> {
+fn owned(mut names: Vec<&str>) -> Vec<String> {
     let mut seen = HashSet::new();
     names.retain(|name| seen.insert(*name));
     names

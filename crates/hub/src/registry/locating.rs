@@ -8,9 +8,8 @@ use std::sync::Arc;
 
 use crate::Catalog;
 use crate::registry::entry::TemplateEntry;
-use crate::registry::finding::owned;
+use crate::registry::finding::unknown;
 use crate::registry::member::Member;
-use crate::registry::near::nearest;
 use crate::registry::not_found::{Kind, MOST_OFFERED, NotFound};
 use crate::registry::shelf::hash;
 use crate::registry::uri;
@@ -75,11 +74,7 @@ impl Catalog {
         let found = templates.find(|entry| *entry.uri_template == *uri_template);
         found.ok_or_else(|| {
             let names = self.templates().map(|entry| &*entry.uri_template);
-            NotFound::unknown(
-                Kind::Template,
-                uri_template,
-                owned(nearest(uri_template, names)),
-            )
+            unknown(Kind::Template, uri_template, names)
         })
     }
 
@@ -123,7 +118,7 @@ impl Catalog {
 
     fn no_resource(&self, uri: &str) -> NotFound {
         let names = self.resources().map(|entry| &*entry.uri);
-        NotFound::unknown(Kind::Resource, uri, owned(nearest(uri, names)))
+        unknown(Kind::Resource, uri, names)
     }
 }
 

@@ -38,6 +38,9 @@ pub(crate) struct Listing {
     pub(crate) prompts: Vec<Arc<PromptEntry>>,
     pub(crate) resources: Vec<Arc<ResourceEntry>>,
     pub(crate) templates: Vec<Arc<TemplateEntry>>,
+    /// The interfaces of tools that are not called here what the server calls them. They stand in
+    /// the descriptions of tools.
+    pub(crate) wrapped_ui: Vec<Arc<str>>,
 }
 
 /// What a member must know of the others.
@@ -73,6 +76,13 @@ impl Member {
             member.listed.prompts = member.prompts.iter().flatten().cloned().collect();
             member.list_resources(&around.is_shared, old);
             member.list_templates(&around.is_shared, old);
+            let ui = member.offer.tools.ui.iter().map(|(_, uri)| uri);
+            let is_seen = |uri: &Arc<str>| {
+                let mut tools = member.listed.tools.iter();
+                tools.any(|entry| entry.ui_resource() == Some(uri))
+            };
+            let wrapped = ui.filter(|uri| (around.is_shared)(uri) && is_seen(uri));
+            member.listed.wrapped_ui = wrapped.cloned().collect();
         }
         member
     }

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use proptest::prelude::*;
+use serde_json::json;
 use switchboard_hub::{Catalog, MemberCatalog, Naming, Policy, Prefix, Reason, Registry};
-use switchboard_protocol::types::{Prompt, Resource, ResourceTemplate};
+use switchboard_protocol::types::{Meta, Prompt, Resource, ResourceTemplate};
 
 use crate::given::{deny, names, reason, tool, tools};
 
@@ -52,34 +53,25 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 
 fn listed(tools: &[usize], uris: &[usize]) -> MemberCatalog {
     let names = tool_names();
+    let names = || tools.iter().filter_map(|place| names.get(*place));
     let uris = uris.iter().filter_map(|place| URIS.get(*place));
     let (templates, uris): (Vec<&str>, Vec<&str>) = uris.partition(|uri| uri.contains('{'));
+    let with_interface = |name: &String| {
+        let mut tool = tool(name);
+        if name.starts_with('x') {
+            let mut meta = Meta::new();
+            meta.insert("ui", json!({"resourceUri": "ui://v"}));
+            tool.meta = Some(meta);
+        }
+        tool
+    };
+    let resource = |uri: &str| Resource::new(uri, "r");
+    let template = |text: &str| ResourceTemplate::new(text, "t");
     MemberCatalog::empty()
-        .with_tools(
-            tools
-                .iter()
-                .filter_map(|place| names.get(*place))
-                .map(|name| tool(name))
-                .collect(),
-        )
-        .with_prompts(
-            tools
-                .iter()
-                .filter_map(|place| names.get(*place))
-                .map(Prompt::new)
-                .collect(),
-        )
-        .with_resources(
-            uris.into_iter()
-                .map(|uri| Resource::new(uri, "r"))
-                .collect(),
-        )
-        .with_templates(
-            templates
-                .into_iter()
-                .map(|text| ResourceTemplate::new(text, "t"))
-                .collect(),
-        )
+        .with_tools(names().map(with_interface).collect())
+        .with_prompts(names().map(Prompt::new).collect())
+        .with_resources(uris.into_iter().map(resource).collect())
+        .with_templates(templates.into_iter().map(template).collect())
 }
 
 /// Names as servers and people might write them, and as they should not; always the same ones.
@@ -150,7 +142,10 @@ fn ten_thousand_pairs_have_different_names_that_lead_back() {
 
 /// All that can be seen.
 fn seen(catalog: &Catalog) -> Vec<String> {
-    let tools = catalog.tools().map(|entry| format!("{entry:?}"));
+    let tools = catalog.tools().map(|entry| {
+        let definition = catalog.definition(entry);
+        format!("{entry:?} {definition:?}")
+    });
     let prompts = catalog.prompts().map(|entry| format!("{entry:?}"));
     let resources = catalog.resources().map(|entry| format!("{entry:?}"));
     let templates = catalog.templates().map(|entry| format!("{entry:?}"));
