@@ -85,7 +85,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     report("list one, nothing changed", 20, || {
         black_box(registry.set_member(&server, original.clone()));
     });
-    let deny = |text: &str| ToolFilter::new(vec![], vec![text.into()]);
+    let deny = |text: &str| ToolFilter::deny([text]);
     let mut is_denied = false;
     report("change a filter", 200, || {
         is_denied = !is_denied;

@@ -46,7 +46,7 @@ pub use origin::{Dialect, Origin};
 pub use page::{Position, SyntaxFault};
 pub use problem::{Problem, ProblemKind, Severity};
 pub use resolve::{ResolveError, ResolveErrorKind, Resolved, ResolvedAuth, ResolvedOAuth, resolve};
-pub use server::{Location, ServerConfig, ServerLimits, ServerTimeouts, Sharing, Start, ToolLists};
+pub use server::{Location, ServerConfig, ServerLimits, ServerTimeouts, Sharing, Start};
 pub use transport::{HttpConfig, StdioConfig, TransportConfig};
 pub use unknown::UnknownKeys;
 

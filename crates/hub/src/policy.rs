@@ -100,16 +100,26 @@ impl fmt::Debug for Pattern {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ToolFilter {
-    /// Only these; if there are none, all.
-    pub allow: Vec<Pattern>,
+    /// Only these. All, if there is no list; none, if it is empty.
+    pub allow: Option<Vec<Pattern>>,
     /// Not these, even if they are allowed.
     pub deny: Vec<Pattern>,
 }
 
 impl ToolFilter {
-    /// These, but not those.
-    pub const fn new(allow: Vec<Pattern>, deny: Vec<Pattern>) -> Self {
-        Self { allow, deny }
+    /// All but these.
+    pub fn deny<P: Into<Pattern>>(patterns: impl IntoIterator<Item = P>) -> Self {
+        Self {
+            allow: None,
+            deny: patterns.into_iter().map(Into::into).collect(),
+        }
+    }
+
+    /// Only these, and of them only what is not denied.
+    #[must_use]
+    pub fn allow<P: Into<Pattern>>(mut self, patterns: impl IntoIterator<Item = P>) -> Self {
+        self.allow = Some(patterns.into_iter().map(Into::into).collect());
+        self
     }
 
     /// May a tool of this name, offered as `exposed`, be used?
@@ -118,10 +128,12 @@ impl ToolFilter {
         if let Some(pattern) = self.deny.iter().find(fits) {
             return Verdict::Denied(Reason::Denied(pattern.clone()));
         }
-        if self.allow.is_empty() || self.allow.iter().any(|pattern| fits(&pattern)) {
-            return Verdict::Allowed;
+        match &self.allow {
+            Some(allow) if !allow.iter().any(|pattern| fits(&pattern)) => {
+                Verdict::Denied(Reason::NotAllowed)
+            }
+            _ => Verdict::Allowed,
         }
-        Verdict::Denied(Reason::NotAllowed)
     }
 }
 
@@ -241,8 +253,11 @@ mod tests {
     use super::*;
 
     fn filter(allow: &[&str], deny: &[&str]) -> ToolFilter {
-        let patterns = |texts: &[&str]| texts.iter().map(|text| Pattern::from(*text)).collect();
-        ToolFilter::new(patterns(allow), patterns(deny))
+        let filter = ToolFilter::deny(deny.iter().copied());
+        match allow {
+            [] => filter,
+            allow => filter.allow(allow.iter().copied()),
+        }
     }
 
     fn tool(text: &str) -> Tool {

@@ -14,6 +14,7 @@ use super::page::Position;
 use super::problem::ProblemKind;
 use super::quantity;
 use super::sheet::Sheet;
+use crate::policy::Pattern;
 use crate::variables::{Shows, Template};
 
 /// A member of an object, or an item of a list in one.
@@ -136,6 +137,11 @@ impl<'s, 'a> Field<'s, 'a> {
             .iter()
             .filter_map(|item| item.text().map(str::to_owned));
         Some(texts.collect())
+    }
+
+    /// A list of patterns.
+    pub(super) fn patterns(&self) -> Option<Vec<Pattern>> {
+        Some(self.texts()?.into_iter().map(Pattern::from).collect())
     }
 
     /// A list of texts, or one text with words in it.

@@ -14,6 +14,7 @@ use super::auth::AuthConfig;
 use super::page::Position;
 use super::transport::{HttpConfig, StdioConfig, TransportConfig};
 use super::unknown::UnknownKeys;
+use crate::policy::ToolFilter;
 use crate::variables::Template;
 
 pub(super) use said::{EXTRAS, read};
@@ -43,7 +44,7 @@ pub struct ServerConfig {
     /// When it is started.
     pub start: Start,
     /// Which of its tools are offered.
-    pub tools: ToolLists,
+    pub tools: ToolFilter,
     /// Only tools that say that they change nothing?
     pub is_read_only: bool,
     /// How long things may take.
@@ -94,17 +95,6 @@ pub enum Sharing {
     Shared,
     /// Nobody: each client has its own.
     PerClient,
-}
-
-/// Which tools of a server are offered: patterns with `*` and `?`, as they were written. What is
-/// denied is denied, even if it is allowed.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ToolLists {
-    /// Only these. All, if there is no list; none, if it is empty.
-    pub allow: Option<Vec<String>>,
-    /// Not these.
-    pub deny: Vec<String>,
 }
 
 /// How long things may take. What is not said is as usual.
@@ -189,7 +179,7 @@ impl ServerConfig {
             is_enabled: true,
             is_required: false,
             start: Start::default(),
-            tools: ToolLists::default(),
+            tools: ToolFilter::default(),
             is_read_only: false,
             timeouts: ServerTimeouts::default(),
             limits: ServerLimits::default(),

@@ -16,7 +16,7 @@ const GENTLE: &[fn(&mut ServerConfig)] = &[
     |server| server.display_name = Some("Other".to_owned()),
     |server| server.is_required = true,
     |server| server.start = Start::Lazy,
-    |server| server.tools.deny.push("*delete*".to_owned()),
+    |server| server.tools.deny.push("*delete*".into()),
     |server| server.tools.allow = Some(Vec::new()),
     |server| server.is_read_only = true,
     |server| server.timeouts.call = Some(Duration::from_secs(5)),

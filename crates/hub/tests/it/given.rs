@@ -65,7 +65,7 @@ pub(crate) fn uris(catalog: &Catalog) -> Vec<String> {
 
 /// Denies these.
 pub(crate) fn deny(patterns: &[&str]) -> ToolFilter {
-    ToolFilter::new(vec![], patterns.iter().map(|text| (*text).into()).collect())
+    ToolFilter::deny(patterns.iter().copied())
 }
 
 /// What may have been meant.

@@ -96,7 +96,7 @@ fn read_common(sheet: &Sheet<'_>, members: &mut Members<'_, '_>, server: &mut Se
     ];
     let tools = members.take_list("tools");
     let allow = members.take(&allow).or(tools);
-    server.tools.allow = allow.as_ref().and_then(Field::texts);
+    server.tools.allow = allow.as_ref().and_then(Field::patterns);
     let deny = [
         "blockedTools",
         "excludeTools",
@@ -104,7 +104,7 @@ fn read_common(sheet: &Sheet<'_>, members: &mut Members<'_, '_>, server: &mut Se
         "disabled_tools",
         "deniedTools",
     ];
-    let deny = members.take(&deny).as_ref().and_then(Field::texts);
+    let deny = members.take(&deny).as_ref().and_then(Field::patterns);
     server.tools.deny = deny.unwrap_or_default();
 
     let time = |field: Option<Field<'_, '_>>| field.as_ref().and_then(Field::time);
@@ -160,10 +160,10 @@ fn read_extras(extras: &mut Members<'_, '_>, server: &mut ServerConfig) {
         server.display_name = Some(name.to_owned());
     }
     if let Some(mut tools) = extras.take(&["tools"]).as_ref().and_then(Field::object) {
-        if let Some(allow) = tools.take(&["allow"]).as_ref().and_then(Field::texts) {
+        if let Some(allow) = tools.take(&["allow"]).as_ref().and_then(Field::patterns) {
             server.tools.allow = Some(allow);
         }
-        let deny = tools.take(&["deny"]).as_ref().and_then(Field::texts);
+        let deny = tools.take(&["deny"]).as_ref().and_then(Field::patterns);
         server.tools.deny.extend(deny.unwrap_or_default());
         tools.keep_rest();
     }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use switchboard_client::{Mode, Revision};
 
 use super::*;
+use crate::policy::ToolFilter;
 use crate::variables::Template;
 
 /// A file of some product, and what must come out: a line for each server.
@@ -169,8 +170,7 @@ fn gemini() {
         let [git, docs, old] = &config.servers[..] else {
             panic!()
         };
-        assert_eq!(git.tools.deny, ["git_push"]);
-        assert_eq!(git.tools.allow.as_deref(), Some(&["git_*".to_owned()][..]));
+        assert_eq!(git.tools, ToolFilter::deny(["git_push"]).allow(["git_*"]));
         assert_eq!(git.timeouts.call, Some(Duration::from_secs(600)));
         assert_eq!(git.unknown["trust"], true);
         assert_eq!(
@@ -353,11 +353,8 @@ fn our_own_words() {
     assert_eq!(server.start, Start::Lazy);
     assert_eq!(server.mode, Mode::Pinned(Revision::V2025_11_25));
     assert_eq!(server.idle, Some(Duration::from_secs(600)));
-    assert_eq!(
-        server.tools.allow.as_deref(),
-        Some(&["get_*".to_owned()][..])
-    );
-    assert_eq!(server.tools.deny, ["a", "*delete*"]);
+    let tools = ToolFilter::deny(["a", "*delete*"]).allow(["get_*"]);
+    assert_eq!(server.tools, tools);
     assert_eq!(stdio(&server).inherits, ["HTTPS_PROXY"]);
     let seconds = |seconds| Some(Duration::from_secs(seconds));
     let times = server.timeouts;
