@@ -61,6 +61,20 @@ const BUDGETS: &[Budget] = &[
             "reqwest",
         ],
     },
+    // Many servers, with logins.
+    Budget {
+        package: "switchboard-hub",
+        most: 75,
+        never: &[
+            "chrono",
+            "futures",
+            "native-tls",
+            "openssl",
+            "regex",
+            "reqwest",
+            "url",
+        ],
+    },
     // What logs in. With the client it is a dozen crates more than the client alone.
     Budget {
         package: "switchboard-auth",

@@ -1,36 +1,59 @@
 //! Many servers of the Model Context Protocol as one.
 //!
-//! What is here is pure: it starts nothing and asks nobody. The hub itself, which keeps servers
-//! running and calls them, is still to come.
+//! ```no_run
+//! # async fn example() -> Result<(), switchboard_hub::HubError> {
+//! let hub = switchboard_hub::Hub::from_file("mcp.json").await?;
+//! hub.connect_all().await;
+//! let found = hub.search("read a file", 3);
+//! let text = hub.call(found[0].tool.name.as_str()).arg("path", "a.txt").await?;
+//! println!("{}", text.joined_text());
+//! # Ok(())
+//! # }
+//! ```
 //!
-//! 1. [`Config`]: servers as users write them down, with what is wrong and where; [`Template`]:
+//! 1. [`Hub`]: servers that are kept running, and calls to their tools; [`MemberState`], [`Event`]:
+//!    how they stand
+//! 2. [`Config`]: servers as users write them down, with what is wrong and where; [`Template`]:
 //!    texts with variables; [`resolve`]: what a client is made of
-//! 2. [`plan`]: what must happen when a configuration becomes another
-//! 3. [`Registry`] and [`Catalog`]: what all servers offer, under names that no two share; found
+//! 3. [`plan`]: what must happen when a configuration becomes another
+//! 4. [`Registry`] and [`Catalog`]: what all servers offer, under names that no two share; found
 //!    by name, by words, by URI
-//! 4. [`Policy`]: what of it may be used
+//! 5. [`Policy`]: what of it may be used
 
+mod backoff;
+mod call;
 mod config;
+mod error;
+mod event;
 mod exposed_name;
+mod host;
+mod hub;
+mod member;
 mod plan;
 mod policy;
 mod registry;
 mod search;
+mod state;
 mod tokens;
 mod variables;
 
+pub use call::HubCall;
 pub use config::{
     AuthConfig, Config, ConfigError, Dialect, HttpConfig, HubSettings, Location, OAuthConfig,
     Origin, Position, Problem, ProblemKind, ResolveError, ResolveErrorKind, Resolved, ResolvedAuth,
     ResolvedOAuth, ServerConfig, ServerLimits, ServerTimeouts, Severity, Sharing, Start,
     StdioConfig, SyntaxFault, TransportConfig, UnknownKeys, resolve,
 };
+pub use error::HubError;
+pub use event::{Event, Events};
 pub use exposed_name::{ExposedName, Naming, Prefix};
+pub use hub::{Hub, HubBuilder, ServerStatus};
 pub use plan::{Plan, plan};
 pub use policy::{Denial, Pattern, Policy, Reason, ToolFilter, Verdict};
 pub use registry::{
     Absence, Catalog, Changes, Hit, Kind, LIST_RESOURCES, Listed, Located, MemberCatalog, NotFound,
     PromptEntry, READ_RESOURCE, Registry, ResourceEntry, TemplateEntry, ToolEntry, resource_tools,
 };
+pub use state::MemberState;
 pub use tokens::{estimate_tokens, estimate_tool_tokens};
 pub use variables::{Surroundings, System, Template, VariableError};

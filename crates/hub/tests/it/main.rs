@@ -11,6 +11,8 @@
 
 mod any_order;
 mod catalog;
+mod child;
 mod given;
+mod members;
 mod resources;
 mod search;

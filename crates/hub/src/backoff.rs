@@ -1,0 +1,83 @@
+//! How long a server that ended is left alone before it is started again.
+//!
+//! Pure: chance and time are given.
+
+use std::time::Duration;
+
+/// Counts ends in a row.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Backoff {
+    ends: u32,
+}
+
+impl Backoff {
+    /// It ended after it had been ready for this long, or never was. How long to wait; none if
+    /// it has ended too often to be tried again by itself.
+    ///
+    /// `chance` is anything from 0 to 65 535: many that end at the same time, as when a network
+    /// is gone, do not come back at the same time.
+    pub(crate) fn ended(&mut self, ready_for: Option<Duration>, chance: u16) -> Option<Duration> {
+        if ready_for.is_some_and(|time| time >= STEADY) {
+            self.ends = 0;
+        }
+        self.ends = self.ends.saturating_add(1);
+        if self.ends > MOST_IN_A_ROW {
+            return None;
+        }
+        let doublings = (self.ends - 1).min(16);
+        let full = FIRST.saturating_mul(1 << doublings).min(LONGEST);
+        // Between half of it and all of it.
+        let half = full / 2;
+        Some(half + half.mul_f64(f64::from(chance) / f64::from(u16::MAX)))
+    }
+
+    /// How many ends in a row there were.
+    pub(crate) const fn ends(self) -> u32 {
+        self.ends
+    }
+}
+
+const FIRST: Duration = Duration::from_millis(500);
+const LONGEST: Duration = Duration::from_secs(60);
+// Who was ready for this long did not end because of how it was started.
+const STEADY: Duration = Duration::from_secs(60);
+// By then a quarter of an hour has passed. Whoever changes something starts it again.
+const MOST_IN_A_ROW: u32 = 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_double_up_to_a_minute_and_then_it_is_given_up() {
+        let mut backoff = Backoff::default();
+        let mut waits = Vec::new();
+        while let Some(wait) = backoff.ended(None, u16::MAX) {
+            waits.push(wait.as_millis());
+        }
+        assert_eq!(
+            waits[..8],
+            [500, 1000, 2000, 4000, 8000, 16000, 32000, 60000]
+        );
+        assert_eq!(waits.len(), 20);
+        assert!(waits[8..].iter().all(|wait| *wait == 60000));
+    }
+
+    #[test]
+    fn chance_takes_away_half_at_most() {
+        let wait = |chance| Backoff::default().ended(None, chance).unwrap();
+        assert_eq!(wait(0), FIRST / 2);
+        assert_eq!(wait(u16::MAX), FIRST);
+        assert!(wait(1) < wait(u16::MAX / 2));
+    }
+
+    #[test]
+    fn whoever_was_steady_begins_anew() {
+        let mut backoff = Backoff::default();
+        for _ in 0..5 {
+            backoff.ended(Some(Duration::from_secs(59)), 0);
+        }
+        assert_eq!(backoff.ends(), 5);
+        assert_eq!(backoff.ended(Some(STEADY), u16::MAX), Some(FIRST));
+    }
+}

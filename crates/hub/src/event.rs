@@ -1,0 +1,90 @@
+//! What happens in a hub, as it happens.
+//!
+//! A listener that does not listen loses the oldest, and is told how many: nobody waits for it.
+
+use std::sync::Arc;
+
+use switchboard_client::types::LoggingMessageNotificationParams;
+use tokio::sync::broadcast;
+use tokio::sync::broadcast::error::RecvError;
+
+use crate::registry::Changes;
+use crate::state::MemberState;
+
+/// Something that happened.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Event {
+    /// A server stands elsewhere now.
+    State {
+        /// The server.
+        server: Arc<str>,
+        /// Where it stands.
+        state: MemberState,
+    },
+    /// What can be seen of the catalogue is another.
+    Catalog {
+        /// The server because of which.
+        server: Arc<str>,
+        /// Its version.
+        version: u64,
+        /// What of it.
+        changes: Changes,
+    },
+    /// A resource has changed.
+    Resource {
+        /// The server.
+        server: Arc<str>,
+        /// Its URI, as the catalogue has it.
+        uri: String,
+    },
+    /// A server logs something.
+    Log {
+        /// The server.
+        server: Arc<str>,
+        /// What.
+        message: Arc<LoggingMessageNotificationParams>,
+    },
+    /// A line that a server's process wrote to its standard error, safe to print.
+    Stderr {
+        /// The server.
+        server: Arc<str>,
+        /// The line.
+        line: Arc<str>,
+    },
+}
+
+/// What happens from now on.
+#[derive(Debug)]
+pub struct Events {
+    receiver: broadcast::Receiver<Event>,
+    missed: u64,
+}
+
+impl Events {
+    pub(crate) const fn new(receiver: broadcast::Receiver<Event>) -> Self {
+        Self {
+            receiver,
+            missed: 0,
+        }
+    }
+
+    /// The next one. None after the last, when the hub is gone.
+    pub async fn next(&mut self) -> Option<Event> {
+        loop {
+            match self.receiver.recv().await {
+                Ok(event) => return Some(event),
+                Err(RecvError::Lagged(missed)) => self.missed = self.missed.saturating_add(missed),
+                Err(RecvError::Closed) => return None,
+            }
+        }
+    }
+
+    /// How many came too quickly to be seen.
+    pub const fn missed(&self) -> u64 {
+        self.missed
+    }
+}
+
+/// As many are kept for somebody who is slow.
+pub(crate) const KEPT: usize = 1024;

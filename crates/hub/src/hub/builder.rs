@@ -1,0 +1,158 @@
+//! What can be set about a hub, and the values it has otherwise.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use switchboard_auth::{AuthError, OAuth, OAuthBuilder};
+use switchboard_client::{Host, NoHost};
+
+use super::Hub;
+use crate::config::{Config, ServerConfig};
+use crate::exposed_name::{Naming, Prefix};
+use crate::variables::{Surroundings, System};
+
+/// Describes a hub.
+#[must_use = "nothing runs before it is built"]
+pub struct HubBuilder {
+    settings: Settings,
+    naming: Naming,
+    servers: Vec<ServerConfig>,
+}
+
+/// What members and callers look up.
+pub(crate) struct Settings {
+    /// The application behind each server.
+    pub(crate) host: Box<HostMaker>,
+    /// How a person logs in to each server.
+    login: Box<LoginMaker>,
+    pub(crate) surroundings: Arc<dyn Surroundings + Send + Sync>,
+    pub(crate) starts_together: usize,
+    /// How long `connect_all` waits for servers that are not required.
+    pub(crate) optional_patience: Duration,
+    /// How long a call waits for a server that is not ready yet.
+    pub(crate) wait_for_server: Duration,
+}
+
+type HostMaker = dyn Fn(&str) -> Arc<dyn Host> + Send + Sync;
+type LoginMaker = dyn Fn(&str, OAuthBuilder) -> Result<OAuth, AuthError> + Send + Sync;
+
+impl Settings {
+    /// The login of a server.
+    pub(crate) fn login(&self, server: &str, begun: OAuthBuilder) -> Result<OAuth, AuthError> {
+        (self.login)(server, begun)
+    }
+}
+
+impl HubBuilder {
+    pub(super) fn new() -> Self {
+        Self {
+            settings: Settings {
+                host: Box::new(|_| Arc::new(NoHost)),
+                login: Box::new(|server, begun| {
+                    begun.hint(&format!("log in to {server:?} first")).build()
+                }),
+                surroundings: Arc::new(System::new()),
+                starts_together: STARTS_TOGETHER,
+                optional_patience: OPTIONAL_PATIENCE,
+                wait_for_server: WAIT_FOR_SERVER,
+            },
+            naming: Naming::default(),
+            servers: Vec::new(),
+        }
+    }
+
+    /// The servers and settings of a configuration.
+    pub fn config(mut self, config: Config) -> Self {
+        match config.settings.prefix {
+            Some("server__") => self.naming.prefix = Prefix::Server,
+            Some(_) => self.naming.prefix = Prefix::Mcp,
+            None => {}
+        }
+        if let Some(longest) = config.settings.longest_name {
+            self.naming = self.naming.with_longest(longest);
+        }
+        if let Some(together) = config.settings.starts_together {
+            self.settings.starts_together = together;
+        }
+        self.servers.extend(config.servers);
+        self
+    }
+
+    /// One more server.
+    pub fn server(mut self, server: ServerConfig) -> Self {
+        self.servers.push(server);
+        self
+    }
+
+    /// The application behind each server, by the server's name: what it may be asked.
+    pub fn host<H: Host>(mut self, host: impl Fn(&str) -> H + Send + Sync + 'static) -> Self {
+        self.settings.host = Box::new(move |server| Arc::new(host(server)));
+        self
+    }
+
+    /// How logins are done: where they are kept, who is asked, what is said to those who cannot.
+    pub fn login(
+        mut self,
+        login: impl Fn(&str, OAuthBuilder) -> Result<OAuth, AuthError> + Send + Sync + 'static,
+    ) -> Self {
+        self.settings.login = Box::new(login);
+        self
+    }
+
+    /// Where variables of configurations get their values from. By default from this process, its
+    /// files and programs.
+    pub fn surroundings(mut self, surroundings: Arc<dyn Surroundings + Send + Sync>) -> Self {
+        self.settings.surroundings = surroundings;
+        self
+    }
+
+    /// How the names of tools are made.
+    pub fn naming(mut self, naming: Naming) -> Self {
+        self.naming = naming;
+        self
+    }
+
+    /// How many servers are started at the same time.
+    pub fn starts_together(mut self, most: usize) -> Self {
+        self.settings.starts_together = most;
+        self
+    }
+
+    /// How long [`connect_all`](Hub::connect_all) waits for servers that are not required.
+    pub fn optional_patience(mut self, limit: Duration) -> Self {
+        self.settings.optional_patience = limit;
+        self
+    }
+
+    /// How long a call waits for a server that is about to be ready.
+    pub fn wait_for_server(mut self, limit: Duration) -> Self {
+        self.settings.wait_for_server = limit;
+        self
+    }
+
+    /// The hub. Nothing is connected yet. Of two servers of a name the first counts.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime: each server has a task.
+    pub fn build(mut self) -> Hub {
+        let mut names = std::collections::HashSet::new();
+        self.servers
+            .retain(|server| names.insert(server.name.clone()));
+        Hub::start(self.settings, self.naming, self.servers)
+    }
+}
+
+impl fmt::Debug for HubBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> = self.servers.iter().map(|server| &server.name).collect();
+        f.debug_struct("HubBuilder")
+            .field("servers", &names)
+            .finish_non_exhaustive()
+    }
+}
+
+// Package runners take most of a core each while they start.
+const STARTS_TOGETHER: usize = 8;
+const OPTIONAL_PATIENCE: Duration = Duration::from_secs(30);
+const WAIT_FOR_SERVER: Duration = Duration::from_secs(30);
