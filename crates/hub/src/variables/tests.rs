@@ -163,11 +163,11 @@ fn keyrings_and_folders_are_asked() {
         "a${pathSeparator}b${/}c",
         &format!("a{MAIN_SEPARATOR_STR}b{MAIN_SEPARATOR_STR}c"),
     );
-    let grammar = Grammar::new(Dialect::Standard, Some("/work/shop".into()));
+    let grammar = Grammar::new(Dialect::Standard, Some("/srv/shop".into()));
     let text = "${workspaceFolder} ${CLAUDE_PROJECT_DIR} ${workspaceFolderBasename}";
     let template = Template::read(text, &grammar, Shows::All, Position::default());
     let value = template.resolve(&world()).unwrap();
-    assert_eq!(value.reveal(), "/work/shop /work/shop shop");
+    assert_eq!(value.reveal(), "/srv/shop /srv/shop shop");
 }
 
 #[test]
