@@ -129,20 +129,10 @@ impl Issuer {
 
     fn assumed(server: &Place) -> Result<Self, BadPlace> {
         Ok(Self {
-            issuer: server.origin().to_owned(),
             authorization_endpoint: Some(server.sibling("/authorize")?),
-            token_endpoint: server.sibling("/token")?,
             registration_endpoint: Some(server.sibling("/register")?),
-            revocation_endpoint: None,
-            device_authorization_endpoint: None,
-            scopes_supported: Scopes::default(),
-            client_methods: None,
-            grant_types: None,
-            challenge_methods: None,
-            proof_algorithms: Vec::new(),
-            takes_documents: false,
-            names_itself: false,
             is_assumed: true,
+            ..Self::at(&server.sibling("/token")?)
         })
     }
 }

@@ -63,15 +63,30 @@ impl Shared {
             found.resource.as_deref(),
             scopes,
         );
+        let issuer = Issuer::at(&provider.token_endpoint);
         let asker = TokenAsker {
-            fetcher: self.fetcher().await?,
-            issuer: &Issuer::at(&provider.token_endpoint),
-            client: &provider.client,
+            // The key is for the issuer of the server.
             key: None,
-            prover: None,
-            now: now(),
+            ..self.asker(&issuer, &provider.client, None).await?
         };
         Ok(asker.ask(Step::Exchange, form, scopes).await?.access)
+    }
+
+    /// One of our clients, where an issuer gives out tokens.
+    pub(super) async fn asker<'a>(
+        &'a self,
+        issuer: &'a Issuer,
+        client: &'a ClientIdentity,
+        prover: Option<&'a Prover>,
+    ) -> Result<TokenAsker<'a>, AuthError> {
+        Ok(TokenAsker {
+            fetcher: self.fetcher().await?,
+            issuer,
+            client,
+            key: self.settings.signing_key.as_ref(),
+            prover,
+            now: now(),
+        })
     }
 
     /// Asks for tokens, and makes a record of them.
@@ -85,15 +100,8 @@ impl Shared {
     ) -> Result<Record, AuthError> {
         let mut record = self.record_for(found, client);
         let prover = self.prover_for(found, &mut record)?;
-        let asker = TokenAsker {
-            fetcher: self.fetcher().await?,
-            issuer: &found.issuer,
-            client: &record.client,
-            key: self.settings.signing_key.as_ref(),
-            prover: prover.as_deref(),
-            now: now(),
-        };
-        let tokens = asker.ask(step, form, scopes).await?;
+        let asker = self.asker(&found.issuer, &record.client, prover.as_deref());
+        let tokens = asker.await?.ask(step, form, scopes).await?;
         record.tokens = Some(tokens);
         if let Some(prover) = prover {
             self.state().prover = Some(prover);

@@ -4,9 +4,9 @@
 
 use tracing::info;
 
+use super::Shared;
 use super::finding::Found;
 use super::renewing::is_unknown_client;
-use super::{Shared, now};
 use crate::authorization::Pending;
 use crate::challenge::Demand;
 use crate::device::{ask_device_code, wait_for_device};
@@ -14,7 +14,6 @@ use crate::error::{AuthError, Step};
 use crate::interaction::LoginPage;
 use crate::record::{ClientIdentity, ClientOrigin, Entry, Record};
 use crate::scope::Scopes;
-use crate::token::TokenAsker;
 
 impl Shared {
     /// Asks a person, who may be sent away a second time if the issuer has forgotten us.
@@ -90,15 +89,8 @@ impl Shared {
         let client = self.identify(found, scopes, entry, known, "").await?;
         let mut record = self.record_for(found, client);
         let prover = self.prover_for(found, &mut record)?;
-        let fetcher = self.fetcher().await?;
-        let asker = TokenAsker {
-            fetcher,
-            issuer: &found.issuer,
-            client: &record.client,
-            key: self.settings.signing_key.as_ref(),
-            prover: prover.as_deref(),
-            now: now(),
-        };
+        let asker = self.asker(&found.issuer, &record.client, prover.as_deref());
+        let asker = asker.await?;
         let resource = found.resource.as_deref();
         let (code, device_code, interval) =
             ask_device_code(&asker, resource, scopes, &self.server).await?;

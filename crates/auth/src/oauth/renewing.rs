@@ -21,7 +21,6 @@ use crate::error::{AuthError, Step};
 use crate::form::refresh_form;
 use crate::record::{ClientOrigin, Record, Tokens};
 use crate::scope::Scopes;
-use crate::token::TokenAsker;
 
 impl Shared {
     /// Renews a token that will end soon. As long as the old one counts, nobody waits for
@@ -149,14 +148,8 @@ impl Shared {
             (Grant::Person, Some(refresh)) => {
                 let resource = (!record.is_old).then_some(&*record.resource);
                 let prover = self.state().prover.clone();
-                let asker = TokenAsker {
-                    fetcher: self.fetcher().await?,
-                    issuer: &issuer,
-                    client: self.settings.client.as_ref().unwrap_or(&record.client),
-                    key: self.settings.signing_key.as_ref(),
-                    prover: prover.as_deref(),
-                    now: now(),
-                };
+                let client = self.settings.client.as_ref().unwrap_or(&record.client);
+                let asker = self.asker(&issuer, client, prover.as_deref()).await?;
                 let form = refresh_form(refresh, resource, &Scopes::default());
                 asker.ask(Step::Refresh, form, &newest.requested).await
             }
@@ -210,14 +203,7 @@ impl Shared {
         };
         let outcome = async {
             let issuer = self.issuer_of(record).await?;
-            let asker = TokenAsker {
-                fetcher: self.fetcher().await?,
-                issuer: &issuer,
-                client: &record.client,
-                key: self.settings.signing_key.as_ref(),
-                prover: None,
-                now: now(),
-            };
+            let asker = self.asker(&issuer, &record.client, None).await?;
             asker.revoke(tokens).await
         };
         if let Err(error) = outcome.await {
