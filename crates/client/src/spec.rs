@@ -157,6 +157,12 @@ impl Spec {
         self.process(|process| process.inherit(name))
     }
 
+    /// A variable that the program does not inherit from us, even if it always would.
+    #[must_use]
+    pub fn withhold(self, name: impl Into<OsString>) -> Self {
+        self.process(|process| process.withhold(name))
+    }
+
     /// The folder in which the program is started.
     #[must_use]
     pub fn cwd(self, directory: impl Into<PathBuf>) -> Self {

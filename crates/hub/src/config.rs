@@ -18,7 +18,6 @@ mod env_file;
 mod error;
 mod field;
 mod members;
-mod near;
 mod origin;
 mod page;
 mod problem;

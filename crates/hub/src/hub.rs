@@ -4,31 +4,31 @@
 //! ready ones offer. Nothing of one member waits for another: what they share are a few short
 //! locks and the number of servers that are started at once.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use switchboard_client::Client;
-use tokio::sync::{Mutex as Turn, Semaphore, broadcast};
 use tokio::time::timeout;
 
 use crate::call::HubCall;
 use crate::config::{Config, ServerConfig, Start};
 use crate::error::HubError;
-use crate::event::{Event, Events, KEPT};
+use crate::event::Events;
 use crate::exposed_name::Naming;
 use crate::member::{Member, Order};
 use crate::plan::{Plan, plan};
-use crate::policy::{Policy, ToolFilter};
-use crate::registry::{Catalog, Changes, Hit, MemberCatalog, Registry};
+use crate::policy::ToolFilter;
+use crate::registry::{Catalog, Hit};
 use crate::state::MemberState;
 
 mod builder;
+mod shared;
 
 pub use builder::HubBuilder;
 
 pub(crate) use builder::Settings;
+pub(crate) use shared::Shared;
 
 /// Many servers as one. Cheap to clone; all clones are the same hub.
 ///
@@ -66,17 +66,6 @@ impl Drop for Handle {
     }
 }
 
-/// What members and callers share.
-pub(crate) struct Shared {
-    pub(crate) settings: Settings,
-    pub(crate) starts: Arc<Semaphore>,
-    members: Mutex<BTreeMap<String, Arc<Member>>>,
-    registry: Mutex<Registry>,
-    events: broadcast::Sender<Event>,
-    /// Held by whoever changes which members there are.
-    changing: Turn<()>,
-}
-
 /// One server of a hub, as it stands.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -111,14 +100,7 @@ impl Hub {
     }
 
     pub(crate) fn start(settings: Settings, naming: Naming, servers: Vec<ServerConfig>) -> Self {
-        let shared = Arc::new(Shared {
-            starts: Arc::new(Semaphore::new(settings.starts_together.max(1))),
-            settings,
-            members: Mutex::default(),
-            registry: Mutex::new(Registry::new(naming)),
-            events: broadcast::Sender::new(KEPT),
-            changing: Turn::new(()),
-        });
+        let shared = Arc::new(Shared::new(settings, naming));
         let hub = Self {
             handle: Arc::new(Handle { shared }),
         };
@@ -270,7 +252,7 @@ impl Hub {
 
     /// What happens from now on.
     pub fn events(&self) -> Events {
-        Events::new(self.shared().events.subscribe())
+        self.shared().listen()
     }
 
     /// Calls a tool by the name it has in the catalogue.
@@ -383,86 +365,5 @@ impl fmt::Debug for Hub {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<_> = self.shared().members().keys().cloned().collect();
         f.debug_struct("Hub").field("servers", &names).finish()
-    }
-}
-
-impl Shared {
-    fn members(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Member>>> {
-        self.members.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn registry(&self) -> MutexGuard<'_, Registry> {
-        self.registry.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(crate) fn catalog(&self) -> Catalog {
-        self.registry().catalog()
-    }
-
-    fn config_of(&self, member: &Member) -> Arc<ServerConfig> {
-        Arc::clone(&member.config.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// A server has listed what it offers.
-    pub(crate) fn list(&self, server: &ServerConfig, listed: MemberCatalog) {
-        self.change(&server.name, |registry| {
-            registry.set_member(&server.name, listed)
-        });
-    }
-
-    /// A server offers nothing for now.
-    pub(crate) fn unlist(&self, server: &str) {
-        self.change(server, |registry| {
-            registry.set_member(server, MemberCatalog::empty())
-        });
-    }
-
-    /// What of a server may be used, as it is configured.
-    pub(crate) fn allow(&self, server: &ServerConfig) {
-        let mut policy = Policy::new(server.tools.clone());
-        policy.is_read_only = server.is_read_only;
-        self.change(&server.name, |registry| {
-            registry.set_policy(&server.name, policy)
-        });
-    }
-
-    fn remove(&self, server: &str) {
-        self.change(server, |registry| registry.remove_member(server));
-    }
-
-    fn change(&self, server: &str, change: impl FnOnce(&mut Registry) -> Changes) {
-        let (changes, version) = {
-            let mut registry = self.registry();
-            let changes = change(&mut registry);
-            (changes, registry.catalog().version())
-        };
-        if !changes.is_empty() {
-            self.tell(Event::Catalog {
-                server: Arc::from(server),
-                version,
-                changes,
-            });
-        }
-    }
-
-    pub(crate) fn state_changed(&self, server: &Arc<str>, state: MemberState) {
-        tracing::debug!(%server, %state, "state");
-        self.tell(Event::State {
-            server: Arc::clone(server),
-            state,
-        });
-    }
-
-    pub(crate) fn resource_changed(&self, server: &str, uri: &str) {
-        let uri = self.catalog().expose_uri(server, uri).into_owned();
-        self.tell(Event::Resource {
-            server: Arc::from(server),
-            uri,
-        });
-    }
-
-    pub(crate) fn tell(&self, event: Event) {
-        // If nobody listens, nobody misses it.
-        let _ = self.events.send(event);
     }
 }

@@ -29,6 +29,7 @@ mod exposed_name;
 mod host;
 mod hub;
 mod member;
+mod near;
 mod plan;
 mod policy;
 mod registry;

@@ -21,7 +21,6 @@ mod listed;
 mod locating;
 mod member;
 mod names;
-mod near;
 mod not_found;
 mod note;
 mod offer;

@@ -9,12 +9,12 @@ use serde_json::Map;
 use super::HubSettings;
 use super::field::{Field, json, kind};
 use super::members::Members;
-use super::near::nearest;
 use super::origin::Dialect;
 use super::problem::ProblemKind;
 use super::server::{self, EXTRAS, ServerConfig};
 use super::sheet::Sheet;
 use super::unknown::UnknownKeys;
+use crate::near::nearest;
 
 /// What was found at the top.
 pub(super) struct Found {
@@ -128,7 +128,7 @@ pub(super) fn read(sheet: &Sheet<'_>, root: &Object<'_>) -> Found {
         let keys = root.properties.iter().map(|member| member.name.as_str());
         let near = keys
             .into_iter()
-            .find(|key| nearest(key, CONTAINERS).is_some());
+            .find(|key| !nearest(key, CONTAINERS).is_empty());
         let near = near.map(str::to_owned);
         sheet.warn(root.range.start, ProblemKind::NoServers { near });
         return found;

@@ -9,9 +9,9 @@ use jsonc_parser::ast::{Object, Value};
 use serde_json::{Map, Value as Json};
 
 use super::field::{Field, json};
-use super::near::nearest;
 use super::problem::{ProblemKind, Severity};
 use super::sheet::Sheet;
+use crate::near::nearest;
 
 /// An object whose members are taken one after the other.
 #[derive(Debug)]
@@ -125,7 +125,7 @@ impl<'s, 'a> Members<'s, 'a> {
             if !self.asked.contains(&key) {
                 let near = match hints {
                     0 => None,
-                    _ => nearest(key, self.asked.iter().copied()),
+                    _ => nearest(key, self.asked.iter().copied()).into_iter().next(),
                 };
                 hints = hints.saturating_sub(1);
                 let severity = match near {

@@ -27,8 +27,6 @@ pub struct Resolved {
     pub auth: ResolvedAuth,
     /// The URL, if there is one. It may hold a key.
     pub url: Option<Secret>,
-    /// Variables that a program must not get, even if every program does.
-    pub removed: Vec<String>,
 }
 
 /// Without what is connected to: arguments and URLs may hold secrets, and their values are
@@ -37,7 +35,6 @@ impl fmt::Debug for Resolved {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Resolved")
             .field("auth", &self.auth)
-            .field("removed", &self.removed)
             .finish_non_exhaustive()
     }
 }
@@ -133,7 +130,7 @@ pub fn resolve(
     Ok(resolved)
 }
 
-type Variables = Vec<(String, Secret)>;
+type Variables = Vec<(String, Option<Secret>)>;
 
 struct Filling<'a> {
     server: &'a ServerConfig,
@@ -148,19 +145,18 @@ impl Filling<'_> {
             let argument = self.value(|| format!("args[{index}]"), argument)?;
             spec = spec.arg(argument.reveal());
         }
-        let (variables, removed) = self.variables(stdio)?;
         let all = match stdio.inherits_all {
             true => self.surroundings.variable_names(),
             false => Vec::new(),
         };
-        let taken_away: HashSet<&String> = removed.iter().collect();
         for name in all.iter().chain(&stdio.inherits) {
-            if !taken_away.contains(name) {
-                spec = spec.inherit(name);
-            }
+            spec = spec.inherit(name);
         }
-        for (name, value) in variables {
-            spec = spec.env(name, value.reveal());
+        for (name, value) in self.variables(stdio)? {
+            spec = match value {
+                Some(value) => spec.env(name, value.reveal()),
+                None => spec.withhold(name),
+            };
         }
         let folder = match &stdio.cwd {
             Some(cwd) => Some(self.in_folder(self.path("cwd", cwd)?)),
@@ -173,12 +169,11 @@ impl Filling<'_> {
             spec,
             auth: ResolvedAuth::None,
             url: None,
-            removed,
         })
     }
 
-    /// The variables of a program, and those that it must not get.
-    fn variables(&self, stdio: &StdioConfig) -> Result<(Variables, Vec<String>), ResolveError> {
+    /// The variables of a program. One without a value is not even inherited.
+    fn variables(&self, stdio: &StdioConfig) -> Result<Variables, ResolveError> {
         let mut variables = Variables::new();
         if let Some(template) = &stdio.env_file {
             let path = self.in_folder(self.path("envFile", template)?);
@@ -190,21 +185,16 @@ impl Filling<'_> {
             let read = env_file::read(content.reveal());
             let read = read.map_err(|line| error(ResolveErrorKind::EnvFileLine { path, line }))?;
             let read = read.into_iter();
-            variables.extend(read.map(|(name, value)| (name, Secret::new(value))));
+            variables.extend(read.map(|(name, value)| (name, Some(Secret::new(value)))));
         }
         let said: HashSet<&str> = stdio.env.iter().map(|(name, _)| name.as_str()).collect();
         variables.retain(|(name, _)| !said.contains(name.as_str()));
-        let mut removed = Vec::new();
         for (name, template) in &stdio.env {
-            match template {
-                Some(template) => {
-                    let value = self.value(|| format!("env.{name}"), template)?;
-                    variables.push((name.clone(), value));
-                }
-                None => removed.push(name.clone()),
-            }
+            let value = template.as_ref();
+            let value = value.map(|template| self.value(|| format!("env.{name}"), template));
+            variables.push((name.clone(), value.transpose()?));
         }
-        Ok((variables, removed))
+        Ok(variables)
     }
 
     fn http(
@@ -233,7 +223,6 @@ impl Filling<'_> {
             spec,
             auth: self.auth(&http.auth)?,
             url: Some(url),
-            removed: Vec::new(),
         })
     }
 

@@ -4,9 +4,9 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::Catalog;
+use crate::near::nearest;
 use crate::registry::entry::{PromptEntry, ToolEntry};
 use crate::registry::member::Member;
-use crate::registry::near::nearest;
 use crate::registry::not_found::{Kind, MOST_OFFERED, NotFound};
 
 impl Catalog {

@@ -1,11 +1,12 @@
 //! A server of the tests: this very program, started once more.
 
-use std::time::Duration;
+use std::net::Ipv4Addr;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use switchboard_hub::ServerConfig;
 use switchboard_server::{Server, tool};
+use tokio::net::TcpStream;
 
 /// How it is configured.
 pub(crate) fn server(name: &str) -> ServerConfig {
@@ -21,18 +22,14 @@ struct Add {
 }
 
 #[derive(Deserialize, JsonSchema)]
-struct Slow {
-    /// What is written when it is given up.
-    mark: String,
+struct Port {
+    /// Where to connect to.
+    port: u16,
 }
 
-/// Writes a file when it is dropped.
-struct Mark(String);
-
-impl Drop for Mark {
-    fn drop(&mut self) {
-        let _ = std::fs::write(&self.0, "given up");
-    }
+async fn connect(port: &Port) -> Result<TcpStream, String> {
+    let connected = TcpStream::connect((Ipv4Addr::LOCALHOST, port.port)).await;
+    connected.map_err(|error| error.to_string())
 }
 
 #[test]
@@ -48,10 +45,14 @@ fn serves() {
     let server = server
         .tool(tool("pid", async || std::process::id()).read_only())
         .tool(tool("add", async |add: Add| add.a + add.b))
-        .tool(tool("slow", async |slow: Slow| {
-            let _mark = Mark(slow.mark);
-            tokio::time::sleep(Duration::from_secs(3600)).await;
-            "done"
+        // A connection that ends with the call, and one that ends with the process.
+        .tool(tool("hold", async |port: Port| -> Result<String, String> {
+            let _connection = connect(&port).await?;
+            std::future::pending().await
+        }))
+        .tool(tool("stay", async |port: Port| -> Result<String, String> {
+            std::mem::forget(connect(&port).await?);
+            Ok("connected".to_owned())
         }))
         .tool(tool("die", async || -> String { std::process::abort() }))
         .tool(tool("grow", move || {

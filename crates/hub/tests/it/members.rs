@@ -1,8 +1,12 @@
 //! Servers that are really run: started, called, changed, ended.
 
+use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use switchboard_hub::{Event, Events, Hub, HubError, MemberState, ServerConfig, Start, ToolFilter};
+use tokio::io::AsyncReadExt;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use crate::child::server;
@@ -45,7 +49,7 @@ async fn until(events: &mut Events, server: &str, fits: impl Fn(&MemberState) ->
         }
         panic!("the hub is gone");
     };
-    timeout(Duration::from_secs(60), waiting).await.unwrap();
+    timeout(BOUND, waiting).await.unwrap();
 }
 
 #[tokio::test]
@@ -56,7 +60,7 @@ async fn document_001_connects_two_servers_denies_finds_and_calls() {
         .tools()
         .map(|tool| tool.name.to_string())
         .collect();
-    assert_eq!(names.len(), 10);
+    assert_eq!(names.len(), 12);
     assert!(names.contains(&"mcp__one__add".to_owned()), "{names:?}");
     let sum = hub
         .call("mcp__two__add")
@@ -138,27 +142,32 @@ async fn document_003_a_server_that_is_switched_off_keeps_its_connection() {
     hub.close().await;
 }
 
+/// A call of a tool that connects back, and the connection.
+async fn connected(hub: &Hub, server: &str, tool: &str) -> (JoinHandle<()>, TcpStream) {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let call = hub.call_on(server, tool).arg("port", port);
+    let call = tokio::spawn(async move { drop(call.await) });
+    let (connection, _) = timeout(BOUND, listener.accept()).await.unwrap().unwrap();
+    (call, connection)
+}
+
+/// Waits until the server has let go.
+async fn let_go(mut connection: TcpStream) {
+    let ended = timeout(BOUND, connection.read(&mut [0])).await.unwrap();
+    assert!(matches!(ended, Ok(0) | Err(_)), "{ended:?}");
+}
+
 #[tokio::test]
 async fn document_003_cancelling_at_the_top_reaches_the_last_server() {
     let hub = hub([server("one")]).await;
-    let folder = std::env::temp_dir().join(format!("switchboard-hub-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    let mark = folder.join("mark");
-    let call = hub
-        .call_on("one", "slow")
-        .arg("mark", mark.display().to_string());
-    let call = tokio::spawn(async move { call.await });
-    // It is under way once another call behind it was answered.
-    pid(&hub, "one").await;
+    let before = pid(&hub, "one").await;
+    let (call, connection) = connected(&hub, "one", "hold").await;
     call.abort();
-    let waiting = async {
-        while !mark.exists() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    timeout(Duration::from_secs(30), waiting).await.unwrap();
+    let_go(connection).await;
+    // It was the call that ended, not the server.
+    assert_eq!(pid(&hub, "one").await, before);
     hub.close().await;
-    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 #[tokio::test]
@@ -207,7 +216,7 @@ async fn bad_servers_hold_up_nobody() {
     for name in ["silent", "broken", "missing", "nowhere"] {
         assert!(!state(&hub, name).is_ready(), "{name}");
     }
-    timeout(Duration::from_secs(30), hub.close()).await.unwrap();
+    timeout(BOUND, hub.close()).await.unwrap();
     assert!(!is_running(good));
 }
 
@@ -221,7 +230,7 @@ async fn new_tools_of_a_server_are_in_the_catalogue() {
             events.next().await.unwrap();
         }
     };
-    timeout(Duration::from_secs(30), waiting).await.unwrap();
+    timeout(BOUND, waiting).await.unwrap();
     assert_eq!(
         hub.call("mcp__one__grown").await.unwrap().joined_text(),
         "new"
@@ -232,14 +241,17 @@ async fn new_tools_of_a_server_are_in_the_catalogue() {
 #[tokio::test]
 async fn a_hub_that_is_dropped_leaves_nothing_behind() {
     let hub = hub([server("one"), server("two")]).await;
-    let pids = [pid(&hub, "one").await, pid(&hub, "two").await];
+    let mut connections = Vec::new();
+    for name in ["one", "two"] {
+        let (call, connection) = connected(&hub, name, "stay").await;
+        // Until then the call has the hub.
+        call.await.unwrap();
+        connections.push(connection);
+    }
     drop(hub);
-    let waiting = async {
-        while pids.iter().any(|pid| is_running(*pid)) {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    timeout(Duration::from_secs(30), waiting).await.unwrap();
+    for connection in connections {
+        let_go(connection).await;
+    }
 }
 
 #[tokio::test]
@@ -350,3 +362,6 @@ async fn an_unknown_server_is_named_with_those_that_there_are() {
     assert!(hub.add_server(server("one")).is_err());
     hub.close().await;
 }
+
+/// A safety net: nothing here takes long.
+const BOUND: Duration = Duration::from_secs(60);

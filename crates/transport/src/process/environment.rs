@@ -17,9 +17,13 @@ fn choose(
     spec: &ProcessSpec,
     ours: impl Iterator<Item = (OsString, OsString)>,
 ) -> BTreeMap<OsString, OsString> {
-    let is_named = |name: &OsStr| spec.inherited.iter().any(|other| is_same(other, name));
+    let is_among =
+        |names: &[OsString], name: &OsStr| names.iter().any(|other| is_same(other, name));
     let mut chosen: BTreeMap<_, _> = ours
-        .filter(|(name, value)| is_named(name) || is_common(name) && !is_function(value))
+        .filter(|(name, _)| !is_among(&spec.withheld, name))
+        .filter(|(name, value)| {
+            is_among(&spec.inherited, name) || is_common(name) && !is_function(value)
+        })
         .collect();
     for (name, value) in &spec.environment {
         chosen.retain(|other, _| !is_same(other, name));
@@ -142,6 +146,23 @@ mod tests {
                 .variable("A", "2"),
             &[("A", "0"), ("PATH", "/bin")],
             &[("A", "2"), ("PATH", "p")],
+        );
+    }
+
+    #[test]
+    fn what_is_withheld_is_not_passed_on_and_may_be_set() {
+        let spec = ProcessSpec::new("x").inherit("A").withhold("A");
+        check(
+            spec.withhold("HOME")
+                .withhold("TERM")
+                .variable("TERM", "dumb"),
+            &[
+                ("A", "0"),
+                ("HOME", "/me"),
+                ("TERM", "xterm"),
+                ("USER", "me"),
+            ],
+            &[("TERM", "dumb"), ("USER", "me")],
         );
     }
 

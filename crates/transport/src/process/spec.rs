@@ -34,6 +34,8 @@ pub struct ProcessSpec {
     pub environment: Vec<(OsString, OsString)>,
     /// Names of variables to pass on beyond those that every server gets.
     pub inherited: Vec<OsString>,
+    /// Names of variables that are not passed on, whoever else says so. What is set counts.
+    pub withheld: Vec<OsString>,
     /// Where it runs. Our own working directory if there is none.
     pub directory: Option<PathBuf>,
     pub(super) hook: Option<StderrHook>,
@@ -50,6 +52,7 @@ impl ProcessSpec {
             arguments: Vec::new(),
             environment: Vec::new(),
             inherited: Vec::new(),
+            withheld: Vec::new(),
             directory: None,
             hook: None,
         }
@@ -80,6 +83,13 @@ impl ProcessSpec {
     #[must_use]
     pub fn inherit(mut self, name: impl Into<OsString>) -> Self {
         self.inherited.push(name.into());
+        self
+    }
+
+    /// Does not pass one of our own variables on, even if it is one that every server gets.
+    #[must_use]
+    pub fn withhold(mut self, name: impl Into<OsString>) -> Self {
+        self.withheld.push(name.into());
         self
     }
 
@@ -124,6 +134,7 @@ impl fmt::Debug for ProcessSpec {
             .field("arguments", &self.arguments)
             .field("environment", &names.collect::<Vec<_>>())
             .field("inherited", &self.inherited)
+            .field("withheld", &self.withheld)
             .field("directory", &self.directory)
             .finish_non_exhaustive()
     }
