@@ -100,7 +100,7 @@ mod tests {
         let names = ["create_issue", "create_issues", "list_issues", "creat_isue"];
         assert_eq!(
             nearest("create_isue", names),
-            ["creat_isue", "create_issue", "create_issues"]
+            ["create_issue", "creat_isue", "create_issues"]
         );
         assert!(nearest("x", names).is_empty());
     }

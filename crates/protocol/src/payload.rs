@@ -161,13 +161,15 @@ impl Payload {
         if !self.noted.is_one_text {
             return None;
         }
-        let complete = self.noted.result_type.as_range();
-        let place = PlainResult::place_of_one_text(self.text.len(), complete.as_ref());
-        Some((self.text.get(place)?, complete.is_some()))
+        let text = self.text.get(self.noted.name.as_range()?)?;
+        Some((text, self.noted.result_type.as_range().is_some()))
     }
 
     /// What `name` says, if this is an object that has one and it is a string.
     pub fn name(&self) -> Option<Cow<'_, str>> {
+        if self.noted.is_one_text {
+            return None;
+        }
         string_of(self.noted_span(|noted| &noted.name, NAME)?)
     }
 
@@ -326,7 +328,8 @@ pub(crate) struct Noted {
     one_line: Option<bool>,
     /// The name is known to have no escapes.
     plain_name: bool,
-    /// It is a result of one text without escapes, written in the usual way.
+    /// It is a result of one text without escapes and nothing beside it. It has no name; the text,
+    /// between its quotes, stands there.
     is_one_text: bool,
     meta: Span,
     result_type: Span,
@@ -382,6 +385,8 @@ impl Noted {
     /// Steps over the result that comes next, in the same way. Those of texts are known by
     /// heart.
     pub(crate) fn scan_result(scanner: &mut Scanner<'_>) -> Result<(Range<usize>, Self), Fault> {
+        // White space may stand before it.
+        scanner.peek()?;
         let start = scanner.position();
         let before = scanner.clone();
         let Some(plain) = PlainResult::scan(scanner, |_| {}) else {
@@ -396,7 +401,10 @@ impl Noted {
         if let Some(complete) = plain.complete {
             noted.result_type = Span::new(complete.start - start, complete.end - start);
         }
-        noted.is_one_text = plain.is_one_text;
+        if let Some(text) = plain.one_text {
+            noted.is_one_text = true;
+            noted.name = Span::new(text.start - start, text.end - start);
+        }
         Ok((start..scanner.position(), noted))
     }
 

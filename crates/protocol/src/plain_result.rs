@@ -19,8 +19,8 @@ use crate::types::{CallToolResult, ContentBlock, ResultType};
 pub(crate) struct PlainResult {
     /// Where it says that it is complete.
     pub(crate) complete: Option<Range<usize>>,
-    /// Whether it is one text without escapes and nothing beside it.
-    pub(crate) is_one_text: bool,
+    /// The text, if it is one without escapes and there is nothing beside it.
+    pub(crate) one_text: Option<Range<usize>>,
     structured: Option<Range<usize>>,
     is_error: Option<bool>,
 }
@@ -44,7 +44,6 @@ impl PlainResult {
         if !scanner.guess_all(FIRST_TEXT, 4) {
             return None;
         }
-        let before_text = scanner.position() + 1;
         scanner.string().ok()?;
         let first = scanner.text();
         each(first);
@@ -74,31 +73,13 @@ impl PlainResult {
         }
         // White space may stand before a value, and within a structured one.
         let is_plain = scanner.guess_end() && !scanner.broke_line;
+        let is_alone = is_one && structured.is_none() && is_error.is_none();
         is_plain.then_some(Self {
-            // White space could stand before it.
-            is_one_text: is_one
-                && !first.escaped
-                && structured.is_none()
-                && is_error.is_none()
-                && first.start == before_text,
+            one_text: (is_alone && !first.escaped).then_some(first.start..first.end),
             complete,
             structured,
             is_error,
         })
-    }
-
-    /// Where the one text stands in a result of this length that says here that it is complete.
-    pub(crate) fn place_of_one_text(
-        length: usize,
-        complete: Option<&Range<usize>>,
-    ) -> Range<usize> {
-        let (front, back) = match complete {
-            None => (0, 0),
-            Some(complete) if complete.end == 1 + COMPLETE.len() => (COMPLETE.len() + 1, 0),
-            Some(_) => (0, COMPLETE.len() + 1),
-        };
-        let start = b"{".len() + front + FIRST_TEXT.len() + b"\"".len();
-        start..length.saturating_sub(back + b"\"}]}".len())
     }
 }
 
@@ -242,11 +223,11 @@ mod tests {
             for at in 0..plain.len() {
                 for byte in *b"\"\\{}[],: \n\r0a\xff" {
                     let mut text = plain.as_bytes().to_vec();
-                    text[at] = byte;
-                    check(&text, None);
                     text.insert(at, byte);
                     check(&text, None);
-                    text.drain(at..at + 2);
+                    text.remove(at + 1);
+                    check(&text, None);
+                    text.remove(at);
                     check(&text, None);
                 }
             }

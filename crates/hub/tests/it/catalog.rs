@@ -261,7 +261,7 @@ fn who_mistypes_a_tool_is_told_what_there_is() {
     assert_eq!(unknown.kind, Kind::Server);
     assert_eq!(
         unknown.to_string(),
-        r#"there is no server "githib"; did you mean "github"?"#
+        r#"there is no server "githib"; did you mean "github" or "gitlab"?"#
     );
 }
 

@@ -72,7 +72,8 @@ impl FrameReader {
         let find = || {
             let mut scanner = self.enter(&frame)?;
             let id = scanner.guess_number()?;
-            Some((id, read_result(&mut scanner)?))
+            let is_result = scanner.guess(RESULT);
+            Some((id, is_result.then(|| read_result(&mut scanner))??))
         };
         match find() {
             Some((id, (part, noted))) => Ok(UsualResult {
@@ -88,7 +89,8 @@ impl FrameReader {
     fn read_usual(&mut self, frame: &[u8]) -> Option<Usual> {
         let mut scanner = self.enter(frame)?;
         let id = scanner.guess_number()?;
-        if let Some((part, noted)) = read_result(&mut scanner) {
+        if scanner.guess(RESULT) {
+            let (part, noted) = read_result(&mut scanner)?;
             return Some(Usual {
                 id,
                 method: None,
@@ -138,11 +140,8 @@ pub struct UsualResult {
     pub result: Payload,
 }
 
-/// Reads a result up to the end of its frame. If there is none, nothing is stepped over.
+/// Reads a result up to the end of its frame. If something stands behind it, there is none.
 fn read_result(scanner: &mut Scanner<'_>) -> Option<(Range<usize>, Noted)> {
-    if !scanner.guess(b",\"result\":") {
-        return None;
-    }
     let found = Noted::scan_result(scanner).ok()?;
     (scanner.guess_end() && scanner.is_at_end()).then_some(found)
 }
@@ -189,6 +188,8 @@ impl Usual {
         }
     }
 }
+
+const RESULT: &[u8] = b",\"result\":";
 
 #[cfg(test)]
 mod tests {
@@ -261,14 +262,31 @@ mod tests {
                 check(&mut reader, &call.as_bytes()[..at]);
                 for byte in *b"\"\\{}[],: \n\r0a\xff" {
                     let mut text = call.clone().into_bytes();
-                    text[at] = byte;
-                    check(&mut reader, &text);
                     text.insert(at, byte);
+                    check(&mut reader, &text);
+                    text.remove(at + 1);
+                    check(&mut reader, &text);
+                    text.remove(at);
                     check(&mut reader, &text);
                     // What is known is what was valid, whatever came between.
                     check(&mut reader, call.as_bytes());
                 }
             }
+        }
+    }
+
+    #[test]
+    fn a_message_of_two_kinds_is_refused() {
+        let mut reader = FrameReader::new(Limits::default());
+        for members in [
+            r#""result":{},"method":"tools/call","params":{"name":"a"}"#,
+            r#""result":{"content":[]},"method":"ping","params":{}"#,
+            r#""method":"tools/call","params":{"name":"a"},"result":{}"#,
+            r#""result":{},"error":{"code":1,"message":""}"#,
+        ] {
+            let text = format!(r#"{{"jsonrpc":"2.0","id":1,{members}}}"#);
+            assert!(reader.read(Bytes::from(text.clone())).is_err(), "{text}");
+            check(&mut reader, text.as_bytes());
         }
     }
 
