@@ -1,183 +1,222 @@
 //! One call through the hub: found, allowed, sent to its server, its result made to fit.
+//!
+//! What can be called is in `operation`; the tools that the hub answers itself are in `own_tools`.
 
-use std::future::{Future, IntoFuture};
+use std::fmt;
+use std::future::{Future, IntoFuture, pending};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
-use switchboard_client::Call;
-use switchboard_client::types::{CallToolResult, ProgressNotificationParams};
-use tracing::{Instrument, field, info_span};
+use switchboard_client::types::ProgressNotificationParams;
+use switchboard_client::{Call, Payload, State};
+use tracing::{Instrument, Span, field, info_span};
 
 use crate::error::HubError;
+use crate::event::Event;
 use crate::hub::Hub;
-use crate::registry::{NotFound, ToolEntry};
+use crate::registry::Absence;
+
+mod operation;
+mod own_tools;
+
+pub use operation::{CallTool, Complete, GetPrompt, Operation, Raw, ReadResource};
+
+use operation::Target;
 
 /// A call that is made when it is awaited. Dropping its future cancels it at the server.
 #[must_use = "a call is made when it is awaited"]
-pub struct HubCall {
+pub struct HubCall<O = CallTool> {
     hub: Hub,
-    target: Target,
-    /// What the client's call is told, once there is one.
-    steps: Vec<Step>,
+    operation: O,
+    options: Options,
 }
 
-enum Target {
-    Exposed(String),
-    On { server: String, tool: String },
+/// What every call can be told.
+#[derive(Default)]
+struct Options {
+    idle: Option<Option<Duration>>,
+    total: Option<Option<Duration>>,
+    progress: Option<Box<dyn FnMut(ProgressNotificationParams) + Send>>,
+    cancel: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
 }
 
-impl Target {
-    fn find(&self, hub: &Hub) -> Result<Arc<ToolEntry>, NotFound> {
-        let catalog = hub.catalog();
-        let found = match self {
-            Self::Exposed(name) => catalog.find_tool(name),
-            Self::On { server, tool } => catalog.find_on(server, tool),
-        };
-        found.cloned()
-    }
-
-    /// The tool; one of a server that sleeps and was never listed is looked for once it is awake.
-    async fn find_awake(&self, hub: &Hub) -> Result<Arc<ToolEntry>, HubError> {
-        let error = match self.find(hub) {
-            Ok(entry) => return Ok(entry),
-            Err(error) => error,
-        };
-        let asleep = match self {
-            Self::Exposed(name) => hub.asleep(|_, prefix| name.starts_with(prefix)),
-            Self::On { server, .. } => hub.asleep(|name, _| name == server),
-        };
-        if asleep.is_empty() {
-            return Err(error.into());
-        }
-        for server in asleep {
-            hub.client(&server).await?;
-        }
-        Ok(self.find(hub)?)
-    }
-}
-
-type Step = Box<dyn FnOnce(Call<CallToolResult>) -> Call<CallToolResult> + Send>;
-
-impl HubCall {
-    pub(crate) fn of_tool(hub: &Hub, name: &str) -> Self {
-        Self::new(hub, Target::Exposed(name.to_owned()))
-    }
-
-    pub(crate) fn of_tool_on(hub: &Hub, server: &str, tool: &str) -> Self {
-        Self::new(
-            hub,
-            Target::On {
-                server: server.to_owned(),
-                tool: tool.to_owned(),
-            },
-        )
-    }
-
-    fn new(hub: &Hub, target: Target) -> Self {
-        Self {
-            hub: hub.clone(),
-            target,
-            steps: Vec::new(),
-        }
-    }
-
+impl HubCall<CallTool> {
     /// One argument.
-    pub fn arg(self, name: &str, value: impl Serialize) -> Self {
-        let name = name.to_owned();
-        let value = serde_json::to_value(value);
-        self.step(move |call| match value {
-            Ok(value) => call.arg(&name, value),
-            Err(error) => call.arg(&name, Unwritable(error.to_string())),
-        })
+    pub fn arg(mut self, name: &str, value: impl Serialize) -> Self {
+        self.operation.set_argument(name, value);
+        self
     }
 
     /// All arguments.
-    pub fn args(self, arguments: &impl Serialize) -> Self {
-        let arguments = serde_json::to_value(arguments);
-        self.step(move |call| match arguments {
-            Ok(arguments) => call.args(&arguments),
-            Err(error) => call.args(&Unwritable(error.to_string())),
-        })
+    pub fn args(mut self, arguments: &(impl Serialize + ?Sized)) -> Self {
+        self.operation.set_arguments(arguments);
+        self
+    }
+}
+
+impl<O: Operation> HubCall<O> {
+    pub(crate) fn new(hub: &Hub, operation: O) -> Self {
+        Self {
+            hub: hub.clone(),
+            operation,
+            options: Options::default(),
+        }
     }
 
     /// How long there may be neither an answer nor progress.
-    pub fn idle_timeout(self, limit: impl Into<Option<Duration>>) -> Self {
-        let limit = limit.into();
-        self.step(move |call| call.idle_timeout(limit))
+    pub fn idle_timeout(mut self, limit: impl Into<Option<Duration>>) -> Self {
+        self.options.idle = Some(limit.into());
+        self
     }
 
     /// How long it may take in all, whatever progress it makes.
-    pub fn deadline(self, limit: impl Into<Option<Duration>>) -> Self {
-        let limit = limit.into();
-        self.step(move |call| call.deadline(limit))
+    pub fn deadline(mut self, limit: impl Into<Option<Duration>>) -> Self {
+        self.options.total = Some(limit.into());
+        self
     }
 
     /// Hears of progress, in the task that awaits the call.
     pub fn on_progress(
-        self,
+        mut self,
         hear: impl FnMut(ProgressNotificationParams) + Send + 'static,
     ) -> Self {
-        self.step(move |call| call.on_progress(hear))
-    }
-
-    /// Cancels the call when this is ready: a token of yours, a signal, a timer.
-    pub fn cancel_on(self, token: impl Future<Output = ()> + Send + 'static) -> Self {
-        self.step(move |call| call.cancel_on(token))
-    }
-
-    fn step(
-        mut self,
-        step: impl FnOnce(Call<CallToolResult>) -> Call<CallToolResult> + Send + 'static,
-    ) -> Self {
-        self.steps.push(Box::new(step));
+        self.options.progress = Some(Box::new(hear));
         self
     }
 
-    async fn make(self) -> Result<CallToolResult, HubError> {
-        let entry = self.target.find_awake(&self.hub).await?;
-        let (server, tool) = (&*entry.server, &*entry.tool.name);
+    /// Cancels the call when this is ready: a token of yours, a signal, a timer.
+    pub fn cancel_on(mut self, token: impl Future<Output = ()> + Send + 'static) -> Self {
+        self.options.cancel = Some(Box::pin(token));
+        self
+    }
+
+    /// The result as the server wrote it, but for URIs that are called otherwise here.
+    pub fn raw(self) -> HubCall<Raw<O>> {
+        HubCall {
+            hub: self.hub,
+            operation: Raw(self.operation),
+            options: self.options,
+        }
+    }
+
+    async fn make(mut self) -> Result<O::Output, HubError> {
+        if let Some(answer) = self.operation.answer_here(&self.hub) {
+            return answer.await;
+        }
+        let target = find(&self.hub, &self.operation).await?;
+        let Target { server, name } = &target;
         let span = info_span!(
             "mcp.call",
-            otel.name = format!("mcp.{server}.{tool}"),
+            otel.name = format!("mcp.{server}.{name}"),
             otel.kind = "client",
-            mcp.method.name = "tools/call",
-            gen_ai.tool.name = tool,
-            server.name = server,
+            mcp.method.name = self.operation.method().name(),
+            gen_ai.tool.name = name,
+            server.name = &**server,
             mcp.protocol.version = field::Empty,
             error.type = field::Empty,
         );
-        let hub = self.hub.clone();
-        let outcome = self.send(&entry).instrument(span.clone()).await;
-        match outcome {
-            Ok(mut result) => {
-                if result.is_error() {
-                    span.record("error.type", "tool_error");
-                }
-                hub.catalog().expose_tool_result(server, &mut result);
-                Ok(result)
-            }
-            Err(error) => {
-                span.record("error.type", error.class());
-                Err(error)
-            }
+        let outcome = self.send(&target).instrument(span.clone()).await;
+        if let Err(error) = &outcome {
+            span.record("error.type", error.class());
         }
+        outcome
     }
 
-    async fn send(self, entry: &ToolEntry) -> Result<CallToolResult, HubError> {
-        let client = self.hub.client(&entry.server).await?;
-        if let switchboard_client::State::Ready(ready) = client.state() {
-            tracing::Span::current().record("mcp.protocol.version", field::display(ready.revision));
+    async fn send(mut self, target: &Target) -> Result<O::Output, HubError> {
+        let Target { server, name } = target;
+        let mut cancel = self.options.cancel.take();
+        let cancelled = async {
+            match &mut cancel {
+                Some(cancel) => cancel.await,
+                None => pending().await,
+            }
+        };
+        let client = tokio::select! {
+            client = self.hub.client(server) => client?,
+            () = cancelled => return Err(HubError::Cancelled { server: server.to_string() }),
+        };
+        if let State::Ready(ready) = client.state() {
+            Span::current().record("mcp.protocol.version", field::display(ready.revision));
         }
-        let call = client.call(&entry.tool.name);
-        let call = self.steps.into_iter().fold(call, |call, step| step(call));
-        Ok(call.await?)
+        let config = client.member().config();
+        let call = self.operation.call(&client, name);
+        let mut call = self.options.apply(call, &self.hub, server);
+        let usual = config.call_timeouts();
+        call = call.idle_timeout(self.options.idle.unwrap_or(usual.idle));
+        call = call.deadline(self.options.total.unwrap_or(usual.total));
+        if let Some(cancel) = cancel {
+            call = call.cancel_on(cancel);
+        }
+        let payload = call.await.inspect_err(|error| {
+            if error.is_timeout() {
+                client.suspect();
+            }
+        })?;
+        let size = payload.text().len();
+        if let Some(limit) = config.limits.result.filter(|limit| size > *limit) {
+            return Err(HubError::ResultTooLarge {
+                server: server.to_string(),
+                name: name.clone(),
+                size,
+                limit,
+            });
+        }
+        let catalog = self.hub.catalog();
+        O::read(&payload, &catalog, server).map_err(|error| HubError::Unreadable {
+            server: server.to_string(),
+            name: name.clone(),
+            error,
+        })
     }
 }
 
-impl IntoFuture for HubCall {
-    type Output = Result<CallToolResult, HubError>;
+/// Where it goes to. What is not there may be offered by a server that is not ready yet.
+async fn find<O: Operation>(hub: &Hub, operation: &O) -> Result<Target, HubError> {
+    let missing = match operation.find(&hub.catalog()) {
+        Ok(target) => return Ok(target),
+        Err(missing) => missing,
+    };
+    if !matches!(missing.absence, Absence::Unknown { .. }) {
+        return Err(missing.into());
+    }
+    let mut reason = None;
+    for server in hub.unlisted(|server, prefix| operation.could_be_on(server, prefix)) {
+        if let Err(error) = hub.client(&server).await {
+            reason.get_or_insert(error);
+        }
+    }
+    let found = operation.find(&hub.catalog());
+    found.map_err(|missing| reason.unwrap_or_else(|| missing.into()))
+}
+
+impl Options {
+    /// Hears of progress, if anybody wants to.
+    fn apply(&mut self, call: Call<Payload>, hub: &Hub, server: &Arc<str>) -> Call<Payload> {
+        let mut hear = self.progress.take();
+        if hear.is_none() && !hub.shared().has_listeners() {
+            return call;
+        }
+        let (shared, server) = (Arc::downgrade(hub.shared()), Arc::clone(server));
+        let call_id = call.id();
+        call.on_progress(move |progress| {
+            if let Some(shared) = shared.upgrade() {
+                shared.tell(Event::Progress {
+                    server: Arc::clone(&server),
+                    call: call_id,
+                    progress: Arc::new(progress.clone()),
+                });
+            }
+            if let Some(hear) = &mut hear {
+                hear(progress);
+            }
+        })
+    }
+}
+
+impl<O: Operation> IntoFuture for HubCall<O> {
+    type Output = Result<O::Output, HubError>;
     type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
 
     fn into_future(self) -> Self::IntoFuture {
@@ -185,23 +224,10 @@ impl IntoFuture for HubCall {
     }
 }
 
-impl std::fmt::Debug for HubCall {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let target = match &self.target {
-            Target::Exposed(name) => name.clone(),
-            Target::On { server, tool } => format!("{tool} on {server}"),
-        };
+impl<O: fmt::Debug> fmt::Debug for HubCall<O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HubCall")
-            .field("target", &target)
+            .field("operation", &self.operation)
             .finish_non_exhaustive()
-    }
-}
-
-/// What could not be written as JSON, to say so where the call is made.
-struct Unwritable(String);
-
-impl Serialize for Unwritable {
-    fn serialize<S: serde::Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
-        Err(serde::ser::Error::custom(&self.0))
     }
 }

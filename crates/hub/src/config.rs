@@ -49,6 +49,7 @@ pub use server::{Location, ServerConfig, ServerLimits, ServerTimeouts, Sharing, 
 pub use transport::{HttpConfig, StdioConfig, TransportConfig};
 pub use unknown::UnknownKeys;
 
+use crate::exposed_name::Prefix;
 use field::kind;
 use page::Page;
 use sheet::Sheet;
@@ -92,7 +93,7 @@ pub struct Config {
 #[non_exhaustive]
 pub struct HubSettings {
     /// How names of tools are made: `mcp__server__tool` or `server__tool`.
-    pub prefix: Option<&'static str>,
+    pub prefix: Option<Prefix>,
     /// How long names of tools may be.
     pub longest_name: Option<usize>,
     /// How many servers are started together.

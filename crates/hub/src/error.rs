@@ -36,6 +36,38 @@ pub enum HubError {
         /// Must somebody log in?
         needs_login: bool,
     },
+    /// The server: it tells of no changes of this resource.
+    NotWatchable {
+        /// Its name.
+        server: String,
+        /// What it calls the resource.
+        uri: String,
+    },
+    /// The server: its result is larger than its configuration allows.
+    ResultTooLarge {
+        /// Its name.
+        server: String,
+        /// What was called there.
+        name: String,
+        /// How many bytes it has.
+        size: usize,
+        /// How many it may have.
+        limit: usize,
+    },
+    /// The server: its result does not have the shape of its method.
+    Unreadable {
+        /// Its name.
+        server: String,
+        /// What was called there.
+        name: String,
+        /// Why.
+        error: serde_json::Error,
+    },
+    /// The caller: it was cancelled before anything was sent.
+    Cancelled {
+        /// The server that was waited for.
+        server: String,
+    },
     /// The call itself.
     Call(switchboard_client::Error),
 }
@@ -47,6 +79,10 @@ impl HubError {
             Self::Config(_) | Self::Exists { .. } => "configuration",
             Self::UnknownServer { .. } | Self::NotFound(_) => "not_found",
             Self::NotReady { .. } => "not_ready",
+            Self::NotWatchable { .. } => "not_offered",
+            Self::ResultTooLarge { .. } => "result_too_large",
+            Self::Unreadable { .. } => "unreadable",
+            Self::Cancelled { .. } => "cancelled",
             Self::Call(error) if error.is_timeout() => "timeout",
             Self::Call(_) => "call",
         }
@@ -84,6 +120,30 @@ impl fmt::Display for HubError {
             Self::NotReady { server, state, .. } => {
                 write!(f, "the server {server:?} cannot be called: {state}")
             }
+            Self::NotWatchable { server, uri } => {
+                write!(f, "the server {server:?} tells of no changes of {uri:?}")
+            }
+            Self::ResultTooLarge {
+                server,
+                name,
+                size,
+                limit,
+            } => write!(
+                f,
+                "the result of {name:?} of server {server:?} has {size} bytes; \
+                 its limit \"result\" is {limit}"
+            ),
+            Self::Unreadable {
+                server,
+                name,
+                error,
+            } => write!(
+                f,
+                "the result of {name:?} of server {server:?} has not the shape of its method: {error}"
+            ),
+            Self::Cancelled { server } => {
+                write!(f, "cancelled while the server {server:?} was waited for")
+            }
             Self::Call(error) => error.fmt(f),
         }
     }
@@ -95,7 +155,13 @@ impl Error for HubError {
             Self::Config(error) => error.source(),
             Self::NotFound(error) => error.source(),
             Self::Call(error) => error.source(),
-            Self::Exists { .. } | Self::UnknownServer { .. } | Self::NotReady { .. } => None,
+            Self::Unreadable { error, .. } => error.source(),
+            Self::Exists { .. }
+            | Self::UnknownServer { .. }
+            | Self::NotReady { .. }
+            | Self::NotWatchable { .. }
+            | Self::ResultTooLarge { .. }
+            | Self::Cancelled { .. } => None,
         }
     }
 }

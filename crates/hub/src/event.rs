@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use switchboard_client::types::LoggingMessageNotificationParams;
+use switchboard_client::types::{LoggingMessageNotificationParams, ProgressNotificationParams};
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 
@@ -37,6 +37,15 @@ pub enum Event {
         server: Arc<str>,
         /// Its URI, as the catalogue has it.
         uri: String,
+    },
+    /// A call gets on.
+    Progress {
+        /// The server.
+        server: Arc<str>,
+        /// The number of the call, by which those of a server are told apart.
+        call: u64,
+        /// How far it is.
+        progress: Arc<ProgressNotificationParams>,
     },
     /// A server logs something.
     Log {

@@ -3,29 +3,32 @@
 //! A hub holds members, each looked after by a task of its own, and the catalogue of what the
 //! ready ones offer. Nothing of one member waits for another: what they share are a few short
 //! locks and the number of servers that are started at once.
+//!
+//! What is done with the servers is here; how they are called is in `calls`.
 
 use std::fmt;
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use switchboard_client::Client;
-use tokio::time::timeout;
+use tokio::task::{JoinHandle, spawn_blocking};
+use tokio::time::{Instant, timeout_at};
 
-use crate::call::HubCall;
-use crate::config::{Config, ServerConfig, Start};
+use crate::config::{Config, ConfigError, ServerConfig, Start};
 use crate::error::HubError;
 use crate::event::Events;
 use crate::exposed_name::Naming;
-use crate::member::{Member, Order};
+use crate::member::Member;
 use crate::plan::{Plan, plan};
 use crate::policy::ToolFilter;
 use crate::registry::{Catalog, Hit};
+use crate::session::Session;
 use crate::state::MemberState;
 
 mod builder;
+mod calls;
 mod shared;
 
-pub use builder::HubBuilder;
+pub use builder::{HubBuilder, LoginRequest};
 
 pub(crate) use builder::Settings;
 pub(crate) use shared::Shared;
@@ -52,6 +55,7 @@ pub(crate) use shared::Shared;
 #[derive(Clone)]
 pub struct Hub {
     handle: Arc<Handle>,
+    session: Option<Arc<Session>>,
 }
 
 /// What keeps the members alive.
@@ -91,37 +95,59 @@ impl Hub {
 
     /// A hub with the servers of a file. None is connected yet.
     ///
+    /// What is wrong with single servers does not keep the others out. It is logged as a warning;
+    /// whoever wants to show it reads the file with [`Config::from_file`].
+    ///
     /// # Errors
-    /// When the file cannot be read as a configuration. What is wrong with single servers does
-    /// not keep the others out; [`Config::from_file`] tells it.
-    pub async fn from_file(path: impl AsRef<Path>) -> Result<Self, HubError> {
-        let config = Config::from_file(path.as_ref()).map_err(HubError::Config)?;
+    /// When the file cannot be read as a configuration.
+    pub async fn from_file(path: impl Into<PathBuf>) -> Result<Self, HubError> {
+        let path = path.into();
+        let name = Arc::from(path.display().to_string());
+        let config = spawn_blocking(move || Config::from_file(path)).await;
+        let config = config.unwrap_or_else(|error| {
+            Err(ConfigError::File {
+                file: name,
+                source: std::io::Error::other(error),
+            })
+        });
+        let config = config.map_err(HubError::Config)?;
+        for problem in &config.problems {
+            tracing::warn!("{problem}");
+        }
         Ok(Self::builder().config(config).build())
     }
 
     pub(crate) fn start(settings: Settings, naming: Naming, servers: Vec<ServerConfig>) -> Self {
         let shared = Arc::new(Shared::new(settings, naming));
-        let hub = Self {
-            handle: Arc::new(Handle { shared }),
-        };
         for server in servers {
-            hub.insert(server, false);
+            // Of two of a name the first counts.
+            let _ = shared.add(server);
         }
-        hub
+        Self {
+            handle: Arc::new(Handle { shared }),
+            session: None,
+        }
     }
 
-    /// Adds a server and does not connect it yet. One of the same name is an error.
+    /// The same hub for one of its users.
+    ///
+    /// A server that is not shared ([`Sharing::PerClient`](crate::Sharing::PerClient)) runs once
+    /// for each session: from the session's first call to it until the session is dropped. All
+    /// others are the same for everybody.
+    #[must_use]
+    pub fn session(&self) -> Self {
+        Self {
+            handle: Arc::clone(&self.handle),
+            session: Some(Arc::default()),
+        }
+    }
+
+    /// Adds a server and does not connect it yet.
     ///
     /// # Errors
     /// When there is one of this name.
     pub fn add_server(&self, server: ServerConfig) -> Result<(), HubError> {
-        if self.shared().members().contains_key(&server.name) {
-            return Err(HubError::Exists {
-                server: server.name,
-            });
-        }
-        self.insert(server, false);
-        Ok(())
+        self.shared().add(server)
     }
 
     /// Connects a server, or tries again what had ended, and waits until it is ready.
@@ -130,23 +156,9 @@ impl Hub {
     /// When it does not become ready, with the reason.
     pub async fn connect(&self, server: &str) -> Result<(), HubError> {
         let member = self.member(server)?;
-        let mut states = member.states();
-        states.mark_unchanged();
-        member.order(Order::Connect);
-        let settled = states.wait_for(|state| {
-            state.is_ready()
-                || matches!(
-                    state,
-                    MemberState::NeedsLogin { .. }
-                        | MemberState::Failed { .. }
-                        | MemberState::BackingOff { .. }
-                        | MemberState::Disabled
-                )
-        });
-        match settled.await {
-            Ok(state) if state.is_ready() => Ok(()),
-            Ok(state) => Err(HubError::not_ready(server, &state)),
-            Err(_) => Err(HubError::unknown(server, Vec::new())),
+        match member.connect().await {
+            state if state.is_ready() => Ok(()),
+            state => Err(HubError::not_ready(server, &state)),
         }
     }
 
@@ -164,25 +176,25 @@ impl Hub {
     /// How each stands is what comes back.
     pub async fn connect_all(&self) -> Vec<ServerStatus> {
         let members: Vec<Arc<Member>> = self.shared().members().values().cloned().collect();
-        let mut waiting = Vec::new();
-        for member in &members {
-            let config = self.shared().config_of(member);
-            if config.is_enabled && config.start == Start::Eager {
-                member.order(Order::Connect);
-                waiting.push((Arc::clone(member), config.is_required));
-            }
-        }
-        let limit = self.shared().settings.optional_patience;
-        let until = tokio::time::Instant::now() + limit;
-        for (member, is_required) in waiting {
-            let mut states = member.states();
-            let settled = states.wait_for(|state| {
-                !matches!(state, MemberState::Configured | MemberState::Starting)
+        let until = Instant::now() + self.shared().settings.optional_patience;
+        let mut connecting = Vec::new();
+        for member in members {
+            let config = member.config();
+            let is_eager = config.is_enabled && config.start == Start::Eager;
+            let task = tokio::spawn(async move {
+                match is_eager {
+                    true => drop(member.connect().await),
+                    // What it offered before is known when it is settled.
+                    false => member.settled().await,
+                }
             });
-            if is_required {
-                let _ = settled.await;
+            connecting.push((Waited(task), config.is_required && is_eager));
+        }
+        for (Waited(task), is_required) in &mut connecting {
+            if *is_required {
+                let _ = task.await;
             } else {
-                let _ = tokio::time::timeout_at(until, settled).await;
+                let _ = timeout_at(until, task).await;
             }
         }
         self.servers()
@@ -190,39 +202,42 @@ impl Hub {
 
     /// Makes these the servers of the hub. What did not change keeps its process, its calls and
     /// its subscriptions; the plan says what did. New ones are connected, without being waited for.
+    ///
+    /// It is done as a whole, also when the future is dropped.
     pub async fn set_servers(&self, servers: Vec<ServerConfig>) -> Plan {
+        let hub = self.clone();
+        let changing = tokio::spawn(async move { hub.change_servers(servers).await });
+        // It is not cancelled, and does not panic.
+        changing.await.unwrap_or_default()
+    }
+
+    async fn change_servers(&self, servers: Vec<ServerConfig>) -> Plan {
         let shared = self.shared();
         let _turn = shared.changing.lock().await;
         let old: Vec<ServerConfig> = shared
             .members()
             .values()
-            .map(|member| ServerConfig::clone(&shared.config_of(member)))
+            .map(|member| ServerConfig::clone(&member.config()))
             .collect();
         let plan = plan(&old, &servers);
         let mut ended = Vec::new();
-        for name in plan.stop.iter().chain(&plan.restart) {
-            let member = shared.members().remove(name);
-            ended.extend(member);
-        }
-        // All at once: one that takes its time to end holds up no other.
-        let ending: Vec<_> = ended
-            .into_iter()
-            .map(|member| tokio::spawn(async move { member.end().await }))
-            .collect();
-        for task in ending {
-            let _ = task.await;
+        let mut placed = std::collections::HashSet::new();
+        for server in servers {
+            if !placed.insert(server.name.clone()) || plan.keep.contains(&server.name) {
+                continue;
+            }
+            if plan.update.contains(&server.name) {
+                shared.update(server);
+            } else {
+                ended.extend(shared.replace(server));
+            }
         }
         for name in &plan.stop {
-            shared.remove(name);
+            ended.extend(shared.members().remove(name));
         }
-        for server in servers {
-            if plan.start.contains(&server.name) || plan.restart.contains(&server.name) {
-                self.insert(server, true);
-            } else if plan.update.contains(&server.name)
-                && let Ok(member) = self.member(&server.name)
-            {
-                member.order(Order::Update(Arc::new(server)));
-            }
+        end_all(ended).await;
+        for name in &plan.stop {
+            shared.remove(name);
         }
         plan
     }
@@ -235,7 +250,7 @@ impl Hub {
             .map(|member| ServerStatus {
                 name: Arc::clone(&member.name),
                 state: member.state(),
-                config: self.shared().config_of(member),
+                config: member.config(),
             })
             .collect()
     }
@@ -253,16 +268,6 @@ impl Hub {
     /// What happens from now on.
     pub fn events(&self) -> Events {
         self.shared().listen()
-    }
-
-    /// Calls a tool by the name it has in the catalogue.
-    pub fn call(&self, name: &str) -> HubCall {
-        HubCall::of_tool(self, name)
-    }
-
-    /// Calls a tool by its server and its own name.
-    pub fn call_on(&self, server: &str, tool: &str) -> HubCall {
-        HubCall::of_tool_on(self, server, tool)
     }
 
     /// Changes which tools of a server may be used, at once.
@@ -287,59 +292,20 @@ impl Hub {
         Ok(())
     }
 
-    /// Ends all servers, and waits for that.
+    /// Ends all servers, and waits for that. The hub has none then.
     pub async fn close(&self) {
-        let members = std::mem::take(&mut *self.shared().members());
-        let ending: Vec<_> = members
-            .into_values()
-            .map(|member| tokio::spawn(async move { member.end().await }))
-            .collect();
-        for task in ending {
-            let _ = task.await;
-        }
-    }
-
-    /// The client of a server: started if it sleeps, waited for if it is about to be ready.
-    pub(crate) async fn client(&self, server: &str) -> Result<Client, HubError> {
-        let member = self.member(server)?;
-        if let Some(client) = member.client() {
-            return Ok(client);
-        }
-        member.order(Order::Wake);
-        let mut states = member.states();
-        let settled = states.wait_for(|state| {
-            state.is_ready() || (state.is_settled() && !matches!(state, MemberState::Asleep))
+        let hub = self.clone();
+        let closing = tokio::spawn(async move {
+            let shared = hub.shared();
+            let _turn = shared.changing.lock().await;
+            let members = std::mem::take(&mut *shared.members());
+            end_all(members.values().cloned()).await;
+            for name in members.keys() {
+                shared.remove(name);
+            }
         });
-        let limit = self.shared().settings.wait_for_server;
-        match timeout(limit, settled).await {
-            Ok(Ok(state)) if state.is_ready() => {}
-            Ok(Ok(state)) => return Err(HubError::not_ready(server, &state)),
-            Ok(Err(_)) => return Err(HubError::unknown(server, Vec::new())),
-            Err(_) => return Err(HubError::not_ready(server, &member.state())),
-        }
-        let state = member.state();
-        member
-            .client()
-            .ok_or_else(|| HubError::not_ready(server, &state))
-    }
-
-    /// Servers that sleep and fit, by their names and the beginning of the names of their tools.
-    pub(crate) fn asleep(&self, fits: impl Fn(&str, &str) -> bool) -> Vec<Arc<str>> {
-        let catalog = self.catalog();
-        let members = self.shared().members();
-        let sleeping = members.values().filter(|member| {
-            matches!(member.state(), MemberState::Asleep)
-                && fits(&member.name, &catalog.naming().server_prefix(&member.name))
-        });
-        sleeping.map(|member| Arc::clone(&member.name)).collect()
-    }
-
-    fn insert(&self, server: ServerConfig, connects: bool) {
-        let shared = self.shared();
-        shared.allow(&server);
-        let name = server.name.clone();
-        let member = Member::start(shared, server, connects);
-        shared.members().insert(name, member);
+        // It is not cancelled, and does not panic.
+        let _ = closing.await;
     }
 
     fn member(&self, server: &str) -> Result<Arc<Member>, HubError> {
@@ -352,6 +318,26 @@ impl Hub {
 
     pub(crate) fn shared(&self) -> &Arc<Shared> {
         &self.handle.shared
+    }
+}
+
+/// Ends members all at once: one that takes its time holds up no other.
+async fn end_all(members: impl IntoIterator<Item = Arc<Member>>) {
+    let ending: Vec<_> = members
+        .into_iter()
+        .map(|member| tokio::spawn(async move { member.end().await }))
+        .collect();
+    for task in ending {
+        let _ = task.await;
+    }
+}
+
+/// A task that ends when nobody waits for it.
+struct Waited(JoinHandle<()>);
+
+impl Drop for Waited {
+    fn drop(&mut self) {
+        self.0.abort();
     }
 }
 

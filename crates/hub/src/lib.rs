@@ -21,6 +21,7 @@
 //! 5. [`Policy`]: what of it may be used
 
 mod backoff;
+mod cache;
 mod call;
 mod config;
 mod error;
@@ -33,12 +34,14 @@ mod near;
 mod plan;
 mod policy;
 mod registry;
+mod resource_watch;
 mod search;
+mod session;
 mod state;
 mod tokens;
 mod variables;
 
-pub use call::HubCall;
+pub use call::{CallTool, Complete, GetPrompt, HubCall, Operation, Raw, ReadResource};
 pub use config::{
     AuthConfig, Config, ConfigError, Dialect, HttpConfig, HubSettings, Location, OAuthConfig,
     Origin, Position, Problem, ProblemKind, ResolveError, ResolveErrorKind, Resolved, ResolvedAuth,
@@ -48,13 +51,14 @@ pub use config::{
 pub use error::HubError;
 pub use event::{Event, Events};
 pub use exposed_name::{ExposedName, Naming, Prefix};
-pub use hub::{Hub, HubBuilder, ServerStatus};
+pub use hub::{Hub, HubBuilder, LoginRequest, ServerStatus};
 pub use plan::{Plan, plan};
 pub use policy::{Denial, Pattern, Policy, Reason, ToolFilter, Verdict};
 pub use registry::{
     Absence, Catalog, Changes, Hit, Kind, LIST_RESOURCES, Listed, Located, MemberCatalog, NotFound,
     PromptEntry, READ_RESOURCE, Registry, ResourceEntry, TemplateEntry, ToolEntry, resource_tools,
 };
+pub use resource_watch::ResourceWatch;
 pub use state::MemberState;
 pub use tokens::{estimate_tokens, estimate_tool_tokens};
 pub use variables::{Surroundings, System, Template, VariableError};

@@ -1,132 +1,240 @@
 //! One server of the hub, looked after on its own.
 //!
-//! A task for each: it waits for its turn to start, connects, lists, listens for changes, and
-//! starts again what has ended. What others want of it are orders; what it has is seen through
-//! its state, its client and the catalogue. It knows no other member.
+//! A task for each (`keeper`): it waits for its turn to start, connects (`starting`), lists and
+//! listens (`serving`, `listing`, `listening`, `health`), and starts again what has ended. What
+//! others want of it are orders; what it has is seen through its standing and the catalogue. It
+//! knows no other member.
 //!
 //! Specification: client best practices; server/tools, "List Changed Notification".
 
-use std::future::{Future, pending};
-use std::mem::discriminant;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-use switchboard_client::{Client, Ready, Spec, State};
+use switchboard_client::Client;
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio::task::JoinHandle;
-use tokio::time::{Instant, sleep};
+use tokio::time::timeout;
 
-use crate::backoff::Backoff;
-use crate::config::{ServerConfig, Start};
+use crate::config::{ServerConfig, Sharing};
+use crate::error::HubError;
 use crate::hub::Shared;
 use crate::state::MemberState;
 
+mod health;
+mod keeper;
 mod listening;
+mod listing;
+mod serving;
 mod starting;
+mod uses;
 
-use listening::{Listed, Listening, Lists, list};
+use keeper::Keeper;
+use uses::Uses;
 
-/// Lists that are being asked for.
-type Listing = Pin<Box<dyn Future<Output = Listed> + Send>>;
+pub(crate) use uses::InUse;
 
 /// What the hub holds of a server.
 #[derive(Debug)]
 pub(crate) struct Member {
     pub(crate) name: Arc<str>,
-    pub(crate) config: Mutex<Arc<ServerConfig>>,
-    state: watch::Sender<MemberState>,
-    /// While it can be called.
-    client: Mutex<Option<Client>>,
+    config: watch::Sender<Arc<ServerConfig>>,
+    standing: watch::Sender<Standing>,
     orders: mpsc::Sender<Order>,
-    last_use: Mutex<Instant>,
-    task: Mutex<Option<JoinHandle<()>>>,
+    uses: Arc<Uses>,
+    /// Those of single users, which end when this one does.
+    personal: Mutex<Vec<Weak<Self>>>,
 }
 
-/// What is wanted of a server.
-pub(crate) enum Order {
-    /// To run, whatever it did so far.
-    Connect,
+/// Where a server stands, for whoever wants to call it.
+#[derive(Debug)]
+struct Standing {
+    state: MemberState,
+    /// While it can be called.
+    client: Option<Client>,
+    /// Nobody looks after it any more.
+    is_over: bool,
+}
+
+impl Standing {
+    /// Will it stay so, unless somebody does something or time passes?
+    const fn is_settled(&self) -> bool {
+        match &self.state {
+            MemberState::Configured | MemberState::Starting => self.is_over,
+            MemberState::Ready(_) | MemberState::ListingFailed { .. } => {
+                self.client.is_some() || self.is_over
+            }
+            _ => true,
+        }
+    }
+}
+
+/// What is wanted of a server. Whoever wants to know when it is done leaves a way to be told.
+#[derive(Debug)]
+enum Order {
+    /// To run, whatever it did so far. Told when it is about to.
+    Connect(oneshot::Sender<()>),
     /// To run, if it only waits for that.
     Wake,
-    /// To end, and stay so.
+    /// To end, and stay so. Told when it has.
     Disconnect(oneshot::Sender<()>),
-    /// To take over what of a configuration needs no other connection.
-    Update(Arc<ServerConfig>),
     /// To end for good.
     End,
 }
 
-/// How a connection ended.
-enum Ended {
-    /// Nobody called for long enough.
-    Unused,
-    /// Somebody wanted it to, and waits for it.
-    Disconnected(oneshot::Sender<()>),
-    /// By itself.
-    Lost {
-        reason: Arc<str>,
-        ready_for: Option<Duration>,
-    },
-    /// Somebody must log in.
-    NeedsLogin { reason: Arc<str> },
-    /// There is no use in trying again.
-    Hopeless { reason: Arc<str> },
-    /// The hub is gone.
-    Over,
+/// What a member is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    /// Everybody calls it, and what it offers is in the catalogue.
+    Shared,
+    /// One user calls it; what it offers is known from the shared one.
+    Personal,
+}
+
+/// How a member begins.
+#[derive(Debug, Default)]
+pub(crate) struct Beginning {
+    /// To run at once, if the configuration says nothing else.
+    pub(crate) connects: bool,
+    /// Not before this one has ended.
+    pub(crate) after: Option<Arc<Member>>,
 }
 
 impl Member {
     /// A member, and the task that looks after it.
-    pub(crate) fn start(hub: &Arc<Shared>, config: ServerConfig, connects: bool) -> Arc<Self> {
-        let (orders, received) = mpsc::channel(MOST_ORDERS);
-        let config = Arc::new(config);
-        let member = Arc::new(Self {
-            name: Arc::from(config.name.as_str()),
-            config: Mutex::new(Arc::clone(&config)),
-            state: watch::Sender::new(first_state(&config)),
-            client: Mutex::default(),
-            orders,
-            last_use: Mutex::new(Instant::now()),
-            task: Mutex::default(),
-        });
-        let keeper = Keeper {
-            hub: Arc::downgrade(hub),
-            member: Arc::downgrade(&member),
-            config,
-            orders: received,
-            backoff: Backoff::default(),
-            spec: None,
-        };
-        let task = tokio::spawn(keeper.keep(connects));
-        *member.task.lock().unwrap_or_else(PoisonError::into_inner) = Some(task);
+    pub(crate) fn start(
+        hub: &Arc<Shared>,
+        config: ServerConfig,
+        beginning: Beginning,
+    ) -> Arc<Self> {
+        Self::begin(hub, Arc::new(config), Role::Shared, beginning)
+    }
+
+    /// The same server for one user alone, started by the first call.
+    pub(crate) fn start_personal(self: &Arc<Self>, hub: &Arc<Shared>) -> Arc<Self> {
+        let beginning = Beginning::default();
+        let member = Self::begin(hub, self.config(), Role::Personal, beginning);
+        let mut personal = self.personal();
+        personal.retain(|member| member.strong_count() > 0);
+        personal.push(Arc::downgrade(&member));
         member
     }
 
+    fn begin(
+        hub: &Arc<Shared>,
+        config: Arc<ServerConfig>,
+        role: Role,
+        beginning: Beginning,
+    ) -> Arc<Self> {
+        let (orders, received) = mpsc::channel(MOST_ORDERS);
+        let (config, configured) = watch::channel(config);
+        let member = Arc::new(Self {
+            name: Arc::from(configured.borrow().name.as_str()),
+            config,
+            standing: watch::Sender::new(Standing {
+                state: MemberState::Configured,
+                client: None,
+                is_over: false,
+            }),
+            orders,
+            uses: Arc::new(Uses::new()),
+            personal: Mutex::default(),
+        });
+        let keeper = Keeper::new(hub, &member, role, configured, received);
+        tokio::spawn(keeper.keep(beginning));
+        member
+    }
+
+    pub(crate) fn config(&self) -> Arc<ServerConfig> {
+        Arc::clone(&self.config.borrow())
+    }
+
+    /// Has it take over what of a configuration needs no other connection.
+    pub(crate) fn configure(&self, config: ServerConfig) {
+        let config = Arc::new(config);
+        for member in self.living_personal() {
+            member.config.send_replace(Arc::clone(&config));
+        }
+        self.config.send_replace(config);
+    }
+
+    pub(crate) fn is_shared_by_all(&self) -> bool {
+        self.config.borrow().sharing == Sharing::Shared
+    }
+
     pub(crate) fn state(&self) -> MemberState {
-        self.state.borrow().clone()
+        self.standing.borrow().state.clone()
     }
 
-    pub(crate) fn states(&self) -> watch::Receiver<MemberState> {
-        self.state.subscribe()
+    pub(crate) fn is_over(&self) -> bool {
+        self.standing.borrow().is_over
     }
 
-    /// The client, while it can be called.
-    pub(crate) fn client(&self) -> Option<Client> {
-        *self.last_use.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
-        self.client
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+    /// Has it connected, and waits until it is ready or cannot be. Where it stands then.
+    pub(crate) async fn connect(&self) -> MemberState {
+        let (begun, beginning) = oneshot::channel();
+        let is_taken = self.orders.send(Order::Connect(begun)).await.is_ok();
+        // If nobody takes it, it has ended for good.
+        if is_taken && beginning.await.is_ok() {
+            self.settled().await;
+        }
+        self.state()
     }
 
-    /// Wants something. If so much is wanted already, one more changes nothing.
-    pub(crate) fn order(&self, order: Order) {
-        let _ = self.orders.try_send(order);
+    /// Waits until it is ready, or stays what it is.
+    pub(crate) async fn settled(&self) {
+        let mut standings = self.standing.subscribe();
+        // We hold the sender.
+        let _ = standings.wait_for(Standing::is_settled).await;
+    }
+
+    /// The client, to be held as long as it is called: started if it sleeps, waited for if it is
+    /// about to be ready.
+    ///
+    /// # Errors
+    /// When it does not become ready in time.
+    pub(crate) async fn client(self: &Arc<Self>, limit: Duration) -> Result<InUse, HubError> {
+        if let Some(client) = self.client_now() {
+            return Ok(client);
+        }
+        // If it takes no orders, it has ended, and that is seen below.
+        let waiting = async {
+            let _ = self.orders.send(Order::Wake).await;
+            let mut standings = self.standing.subscribe();
+            loop {
+                // We hold the sender.
+                let _ = standings
+                    .wait_for(|standing| match &standing.state {
+                        MemberState::Asleep => standing.is_over,
+                        MemberState::BackingOff { wait, .. } => standing.is_over || *wait >= limit,
+                        _ => standing.is_settled(),
+                    })
+                    .await;
+                if let Some(client) = self.client_now() {
+                    return Some(client);
+                }
+                // It was ready, and has just ended.
+                if !self.state().is_ready() || self.is_over() {
+                    return None;
+                }
+                let _ = standings.changed().await;
+            }
+        };
+        match timeout(limit, waiting).await {
+            Ok(Some(client)) => Ok(client),
+            Ok(None) | Err(_) => Err(HubError::not_ready(&self.name, &self.state())),
+        }
+    }
+
+    /// The client, if it can be called now.
+    fn client_now(self: &Arc<Self>) -> Option<InUse> {
+        // Before we look: whoever takes the client away looks at who uses it afterwards.
+        let guard = InUse::guard(self);
+        let client = self.standing.borrow().client.clone()?;
+        Some(guard.with(client))
     }
 
     /// Ends it, and waits for that.
     pub(crate) async fn disconnect(&self) {
+        self.end_personal().await;
         let (done, waiting) = oneshot::channel();
         if self.orders.send(Order::Disconnect(done)).await.is_ok() {
             let _ = waiting.await;
@@ -135,321 +243,35 @@ impl Member {
 
     /// Ends it for good, and waits for that.
     pub(crate) async fn end(&self) {
+        self.end_personal().await;
+        self.end_itself().await;
+    }
+
+    async fn end_itself(&self) {
         // If nobody takes it, it has ended.
         let _ = self.orders.send(Order::End).await;
-        let task = self
-            .task
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
-        if let Some(task) = task {
+        let mut standings = self.standing.subscribe();
+        // We hold the sender.
+        let _ = standings.wait_for(|standing| standing.is_over).await;
+    }
+
+    async fn end_personal(&self) {
+        let members = self.living_personal();
+        let ending = members
+            .into_iter()
+            .map(|member| tokio::spawn(async move { member.end_itself().await }));
+        for task in ending.collect::<Vec<_>>() {
             let _ = task.await;
         }
     }
 
-    fn set_client(&self, client: Option<Client>) {
-        *self.client.lock().unwrap_or_else(PoisonError::into_inner) = client;
+    fn living_personal(&self) -> Vec<Arc<Self>> {
+        self.personal().iter().filter_map(Weak::upgrade).collect()
     }
 
-    fn unused_for(&self) -> Duration {
-        self.last_use
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .elapsed()
+    fn personal(&self) -> std::sync::MutexGuard<'_, Vec<Weak<Self>>> {
+        self.personal.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Looks after one server.
-struct Keeper {
-    hub: Weak<Shared>,
-    member: Weak<Member>,
-    config: Arc<ServerConfig>,
-    orders: mpsc::Receiver<Order>,
-    backoff: Backoff,
-    /// The description of the last connection, which remembers what the server spoke.
-    spec: Option<Spec>,
-}
-
-impl Keeper {
-    async fn keep(mut self, connects: bool) {
-        let mut state = first_state(&self.config);
-        let mut goes_on = connects && matches!(state, MemberState::Configured);
-        loop {
-            if !goes_on && !self.rest(state).await {
-                return;
-            }
-            let ended = self.connect().await;
-            if let Some(member) = self.member.upgrade() {
-                member.set_client(None);
-            }
-            (state, goes_on) = match ended {
-                Ended::Over => return,
-                Ended::Unused => (MemberState::Asleep, false),
-                Ended::Disconnected(done) => {
-                    self.stop(done);
-                    (MemberState::Stopped, false)
-                }
-                Ended::NeedsLogin { reason } => (MemberState::NeedsLogin { reason }, false),
-                Ended::Hopeless { reason } => (MemberState::Failed { reason }, false),
-                Ended::Lost { reason, ready_for } => match self.wait(reason, ready_for).await {
-                    Waited::GoesOn => (MemberState::Starting, true),
-                    Waited::Stays(state) => (state, false),
-                    Waited::Over => return,
-                },
-            };
-            if !matches!(state, MemberState::Asleep | MemberState::Starting) {
-                // What cannot be called is not offered.
-                self.forget();
-            }
-        }
-    }
-
-    /// Waits until there is something to do. False if there never will be.
-    async fn rest(&mut self, state: MemberState) -> bool {
-        let is_new = |now: MemberState| discriminant(&now) != discriminant(&state);
-        if self.state().is_some_and(is_new) {
-            self.set_state(state);
-        }
-        loop {
-            match self.orders.recv().await {
-                None | Some(Order::End) => return false,
-                Some(Order::Connect) => return true,
-                Some(Order::Wake) => {
-                    if matches!(self.state(), Some(MemberState::Asleep)) {
-                        return true;
-                    }
-                }
-                Some(Order::Disconnect(done)) => self.stop(done),
-                Some(Order::Update(config)) => self.update(config),
-            }
-        }
-    }
-
-    /// Waits before the next try.
-    async fn wait(&mut self, reason: Arc<str>, ready_for: Option<Duration>) -> Waited {
-        let Some(wait) = self.backoff.ended(ready_for, chance()) else {
-            let reason = format!("it ended {} times in a row: {reason}", self.backoff.ends());
-            return Waited::Stays(MemberState::Failed {
-                reason: reason.into(),
-            });
-        };
-        let ends = self.backoff.ends();
-        self.set_state(MemberState::BackingOff { reason, wait, ends });
-        let until = Instant::now() + wait;
-        loop {
-            tokio::select! {
-                () = tokio::time::sleep_until(until) => return Waited::GoesOn,
-                order = self.orders.recv() => match order {
-                    None | Some(Order::End) => return Waited::Over,
-                    Some(Order::Connect) => return Waited::GoesOn,
-                    Some(Order::Disconnect(done)) => {
-                        self.stop(done);
-                        return Waited::Stays(MemberState::Stopped);
-                    }
-                    Some(Order::Update(config)) => self.update(config),
-                    // It comes back as soon as it may.
-                    Some(Order::Wake) => {}
-                },
-            }
-        }
-    }
-
-    /// One connection, from its beginning to its end.
-    async fn connect(&mut self) -> Ended {
-        let client = match self.start().await {
-            Ok(client) => client,
-            Err(ended) => return ended,
-        };
-        let ended = self.serve(&client).await;
-        if let Some(member) = self.member.upgrade() {
-            member.set_client(None);
-        }
-        client.close().await;
-        ended
-    }
-
-    /// A connection that is ready, until it ends.
-    ///
-    /// Orders come first, then the end of the connection: what is listed of a server that is to
-    /// go is of no use.
-    async fn serve(&mut self, client: &Client) -> Ended {
-        let began = Instant::now();
-        let Some(ready) = ready_of(client) else {
-            return lost(client, None);
-        };
-        let mut states = client.states();
-        let mut lists = Lists::new();
-        let mut listening = Listening::new(client, &ready);
-        let mut listing: Option<Listing> = None;
-        loop {
-            if listing.is_none()
-                && let Some(wanted) = lists.take()
-            {
-                let asking = list(client.clone(), Arc::clone(&ready), wanted);
-                listing = Some(Box::pin(asking));
-            }
-            let unused = self.time_to_sleep();
-            tokio::select! {
-                biased;
-                order = self.orders.recv() => match order {
-                    None | Some(Order::End) => return Ended::Over,
-                    Some(Order::Disconnect(done)) => return Ended::Disconnected(done),
-                    Some(Order::Update(config)) => self.update(config),
-                    Some(Order::Connect | Order::Wake) => {}
-                },
-                _ = states.until(State::is_over) => {
-                    return lost(client, Some(began.elapsed()));
-                }
-                listed = next_of(&mut listing) => {
-                    listing = None;
-                    self.take_list(client, &ready, &mut lists, listed);
-                }
-                heard = listening.next() => {
-                    if let Some(uri) = lists.note(heard)
-                        && let Some(hub) = self.hub.upgrade()
-                    {
-                        hub.resource_changed(&self.config.name, &uri);
-                    }
-                }
-                () = lists.wait(), if listing.is_none() => {}
-                () = sleep(unused.unwrap_or_default()), if unused.is_some() => {
-                    if self.is_unused() {
-                        return Ended::Unused;
-                    }
-                }
-            }
-        }
-    }
-
-    /// What a server offers is known, or could not be.
-    fn take_list(&self, client: &Client, ready: &Arc<Ready>, lists: &mut Lists, listed: Listed) {
-        let Some((hub, member)) = self.both() else {
-            return;
-        };
-        // Before anybody is told that it is ready.
-        member.set_client(Some(client.clone()));
-        match listed.outcome {
-            Ok(catalog) => {
-                lists.succeeded();
-                hub.list(&self.config, catalog);
-                self.set_state(MemberState::Ready(Arc::clone(ready)));
-            }
-            Err(error) => {
-                lists.failed(listed.wanted);
-                let reason = Arc::from(error.to_string());
-                let ready = Arc::clone(ready);
-                self.set_state(MemberState::ListingFailed { ready, reason });
-            }
-        }
-    }
-
-    /// It has ended because somebody wanted it to.
-    fn stop(&self, done: oneshot::Sender<()>) {
-        self.set_state(MemberState::Stopped);
-        self.forget();
-        // Whoever wanted it may be gone.
-        let _ = done.send(());
-    }
-
-    /// How long until it may have been unused for long enough.
-    fn time_to_sleep(&self) -> Option<Duration> {
-        let most = self.config.idle?;
-        let unused = self.member.upgrade()?.unused_for();
-        Some(most.saturating_sub(unused).max(SHORTEST_NAP))
-    }
-
-    fn is_unused(&self) -> bool {
-        let most = self.config.idle;
-        let member = self.member.upgrade();
-        most.zip(member)
-            .is_some_and(|(most, member)| member.unused_for() >= most)
-    }
-
-    fn update(&mut self, config: Arc<ServerConfig>) {
-        self.config = config;
-        if let Some((hub, member)) = self.both() {
-            *member.config.lock().unwrap_or_else(PoisonError::into_inner) =
-                Arc::clone(&self.config);
-            hub.allow(&self.config);
-        }
-    }
-
-    /// Takes what it offers out of the catalogue.
-    fn forget(&self) {
-        if let Some(hub) = self.hub.upgrade() {
-            hub.unlist(&self.config.name);
-        }
-    }
-
-    fn set_state(&self, state: MemberState) {
-        if let Some((hub, member)) = self.both() {
-            member.state.send_replace(state.clone());
-            hub.state_changed(&member.name, state);
-        }
-    }
-
-    fn state(&self) -> Option<MemberState> {
-        Some(self.member.upgrade()?.state())
-    }
-
-    fn both(&self) -> Option<(Arc<Shared>, Arc<Member>)> {
-        Some((self.hub.upgrade()?, self.member.upgrade()?))
-    }
-}
-
-/// Where a server stands before anything was done about it.
-fn first_state(config: &ServerConfig) -> MemberState {
-    match (config.is_enabled, config.start) {
-        (false, _) => MemberState::Disabled,
-        (true, Start::Lazy) => MemberState::Asleep,
-        (true, Start::Eager) => MemberState::Configured,
-    }
-}
-
-/// What came of waiting.
-enum Waited {
-    GoesOn,
-    Stays(MemberState),
-    Over,
-}
-
-async fn next_of(listing: &mut Option<Listing>) -> Listed {
-    match listing {
-        Some(listing) => listing.await,
-        None => pending().await,
-    }
-}
-
-fn ready_of(client: &Client) -> Option<Arc<Ready>> {
-    match client.state() {
-        State::Ready(ready) => Some(ready),
-        _ => None,
-    }
-}
-
-/// Why a connection is over.
-fn lost(client: &Client, ready_for: Option<Duration>) -> Ended {
-    match client.state() {
-        State::NeedsLogin(report) => Ended::NeedsLogin {
-            reason: Arc::from(report.to_string()),
-        },
-        State::Failed(report) => Ended::Lost {
-            reason: Arc::from(report.to_string()),
-            ready_for,
-        },
-        state => Ended::Lost {
-            reason: Arc::from(state.to_string()),
-            ready_for,
-        },
-    }
-}
-
-/// Something that differs from server to server.
-fn chance() -> u16 {
-    use std::hash::{BuildHasher, RandomState};
-
-    RandomState::new().hash_one(0u8) as u16
 }
 
 const MOST_ORDERS: usize = 16;
-const SHORTEST_NAP: Duration = Duration::from_millis(10);

@@ -143,6 +143,15 @@ impl Registry {
         self.change(Held { offer, policy })
     }
 
+    /// Says which tools of a server may be used, as it is configured. One that is switched off
+    /// stays so.
+    pub fn set_rules(&mut self, server: &str, tools: ToolFilter, is_read_only: bool) -> Changes {
+        let Held { offer, mut policy } = self.held_or_new(server);
+        policy.tools = tools;
+        policy.is_read_only = is_read_only;
+        self.change(Held { offer, policy })
+    }
+
     /// Says which tools of a server may be used.
     pub fn set_filter(&mut self, server: &str, tools: ToolFilter) -> Changes {
         let Held { offer, mut policy } = self.held_or_new(server);

@@ -65,16 +65,17 @@ impl MemberState {
         matches!(self, Self::Ready(_) | Self::ListingFailed { .. })
     }
 
-    /// Will nothing change unless somebody does something?
-    pub const fn is_settled(&self) -> bool {
-        !matches!(self, Self::Starting | Self::BackingOff { .. })
+    /// Would a person who is shown it see a difference?
+    pub(crate) fn looks_like(&self, other: &Self) -> bool {
+        std::mem::discriminant(self) == std::mem::discriminant(other)
+            && self.to_string() == other.to_string()
     }
 }
 
 impl fmt::Display for MemberState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Configured => f.write_str("configured"),
+            Self::Configured => f.write_str("configured, and not connected yet"),
             Self::Disabled => f.write_str("disabled"),
             Self::Asleep => f.write_str("asleep, started by the first call"),
             Self::Starting => f.write_str("starting"),

@@ -14,6 +14,7 @@ use super::problem::ProblemKind;
 use super::server::{self, EXTRAS, ServerConfig};
 use super::sheet::Sheet;
 use super::unknown::UnknownKeys;
+use crate::exposed_name::Prefix;
 use crate::near::nearest;
 
 /// What was found at the top.
@@ -249,9 +250,10 @@ impl HubSettings {
     fn read(&mut self, extras: &mut Members<'_, '_>) {
         let prefix = extras.take(&["prefix"]);
         self.prefix = prefix.as_ref().and_then(|prefix| {
-            let meaning = |word: &str| {
-                let known = ["mcp__server__tool", "server__tool"];
-                known.into_iter().find(|known| *known == word)
+            let meaning = |word: &str| match word {
+                "mcp__server__tool" => Some(Prefix::Mcp),
+                "server__tool" => Some(Prefix::Server),
+                _ => None,
             };
             prefix.word("mcp__server__tool or server__tool", meaning)
         });

@@ -289,6 +289,13 @@ impl Filling<'_> {
     }
 }
 
+impl ServerConfig {
+    /// How long its calls may take.
+    pub(crate) fn call_timeouts(&self) -> Timeouts {
+        timeouts(self)
+    }
+}
+
 fn timeouts(server: &ServerConfig) -> Timeouts {
     let said = &server.timeouts;
     let mut timeouts = Timeouts::default();

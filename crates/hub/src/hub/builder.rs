@@ -1,6 +1,7 @@
 //! What can be set about a hub, and the values it has otherwise.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use switchboard_client::{Host, NoHost};
 
 use super::Hub;
 use crate::config::{Config, ServerConfig};
-use crate::exposed_name::{Naming, Prefix};
+use crate::exposed_name::Naming;
 use crate::variables::{Surroundings, System};
 
 /// Describes a hub.
@@ -25,23 +26,34 @@ pub(crate) struct Settings {
     /// The application behind each server.
     pub(crate) host: Box<HostMaker>,
     /// How a person logs in to each server.
-    login: Box<LoginMaker>,
+    pub(crate) login: Box<LoginMaker>,
     pub(crate) surroundings: Arc<dyn Surroundings + Send + Sync>,
     pub(crate) starts_together: usize,
     /// How long `connect_all` waits for servers that are not required.
     pub(crate) optional_patience: Duration,
     /// How long a call waits for a server that is not ready yet.
     pub(crate) wait_for_server: Duration,
+    /// How often a process that nobody calls is asked for a sign of life.
+    pub(crate) time_between_pings: Option<Duration>,
+    /// Where what servers offer is kept.
+    pub(crate) cache: Option<Arc<PathBuf>>,
+    /// Whether resources can be listed and read by tools.
+    pub(crate) has_resource_tools: bool,
 }
 
 type HostMaker = dyn Fn(&str) -> Arc<dyn Host> + Send + Sync;
-type LoginMaker = dyn Fn(&str, OAuthBuilder) -> Result<OAuth, AuthError> + Send + Sync;
+type LoginMaker = dyn Fn(LoginRequest<'_>) -> Result<OAuth, AuthError> + Send + Sync;
 
-impl Settings {
-    /// The login of a server.
-    pub(crate) fn login(&self, server: &str, begun: OAuthBuilder) -> Result<OAuth, AuthError> {
-        (self.login)(server, begun)
-    }
+/// A login that is to be described.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct LoginRequest<'a> {
+    /// The server.
+    pub server: &'a str,
+    /// The port that a browser comes back to, if the configuration says so.
+    pub callback_port: Option<u16>,
+    /// The login, with all that the configuration says about it.
+    pub login: OAuthBuilder,
 }
 
 impl HubBuilder {
@@ -49,13 +61,17 @@ impl HubBuilder {
         Self {
             settings: Settings {
                 host: Box::new(|_| Arc::new(NoHost)),
-                login: Box::new(|server, begun| {
-                    begun.hint(&format!("log in to {server:?} first")).build()
+                login: Box::new(|request| {
+                    let hint = format!("log in to {:?} first", request.server);
+                    request.login.hint(&hint).build()
                 }),
                 surroundings: Arc::new(System::new()),
                 starts_together: STARTS_TOGETHER,
                 optional_patience: OPTIONAL_PATIENCE,
                 wait_for_server: WAIT_FOR_SERVER,
+                time_between_pings: Some(TIME_BETWEEN_PINGS),
+                cache: None,
+                has_resource_tools: false,
             },
             naming: Naming::default(),
             servers: Vec::new(),
@@ -64,10 +80,8 @@ impl HubBuilder {
 
     /// The servers and settings of a configuration.
     pub fn config(mut self, config: Config) -> Self {
-        match config.settings.prefix {
-            Some("server__") => self.naming.prefix = Prefix::Server,
-            Some(_) => self.naming.prefix = Prefix::Mcp,
-            None => {}
+        if let Some(prefix) = config.settings.prefix {
+            self.naming.prefix = prefix;
         }
         if let Some(longest) = config.settings.longest_name {
             self.naming = self.naming.with_longest(longest);
@@ -92,9 +106,10 @@ impl HubBuilder {
     }
 
     /// How logins are done: where they are kept, who is asked, what is said to those who cannot.
+    /// It may take its time, and is called each time that a server is started.
     pub fn login(
         mut self,
-        login: impl Fn(&str, OAuthBuilder) -> Result<OAuth, AuthError> + Send + Sync + 'static,
+        login: impl Fn(LoginRequest<'_>) -> Result<OAuth, AuthError> + Send + Sync + 'static,
     ) -> Self {
         self.settings.login = Box::new(login);
         self
@@ -131,14 +146,32 @@ impl HubBuilder {
         self
     }
 
+    /// How often a process that nobody calls is asked for a sign of life: once a minute by default.
+    /// One that gives none is started anew. None: never, unless a call was in vain.
+    pub fn time_between_pings(mut self, time: impl Into<Option<Duration>>) -> Self {
+        self.settings.time_between_pings = time.into();
+        self
+    }
+
+    /// A folder of the user's own in which is kept what servers offer, so that those that are
+    /// started by the first call can be seen before. By default nothing is kept.
+    pub fn cache(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.settings.cache = Some(Arc::new(folder.into()));
+        self
+    }
+
+    /// Whether resources can be listed and read by tools too, for models that are shown nothing
+    /// else: [`Hub::own_tools`]. By default they cannot.
+    pub fn resource_tools(mut self, has_them: bool) -> Self {
+        self.settings.has_resource_tools = has_them;
+        self
+    }
+
     /// The hub. Nothing is connected yet. Of two servers of a name the first counts.
     ///
     /// # Panics
     /// Outside of a tokio runtime: each server has a task.
-    pub fn build(mut self) -> Hub {
-        let mut names = std::collections::HashSet::new();
-        self.servers
-            .retain(|server| names.insert(server.name.clone()));
+    pub fn build(self) -> Hub {
         Hub::start(self.settings, self.naming, self.servers)
     }
 }
@@ -156,3 +189,4 @@ impl fmt::Debug for HubBuilder {
 const STARTS_TOGETHER: usize = 8;
 const OPTIONAL_PATIENCE: Duration = Duration::from_secs(30);
 const WAIT_FOR_SERVER: Duration = Duration::from_secs(30);
+const TIME_BETWEEN_PINGS: Duration = Duration::from_secs(60);

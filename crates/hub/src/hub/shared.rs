@@ -4,13 +4,15 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{Mutex as Turn, Semaphore, broadcast};
+use tokio::task::JoinHandle;
 
 use super::Settings;
+use crate::cache;
 use crate::config::ServerConfig;
+use crate::error::HubError;
 use crate::event::{Event, Events, KEPT};
 use crate::exposed_name::Naming;
-use crate::member::Member;
-use crate::policy::Policy;
+use crate::member::{Beginning, Member};
 use crate::registry::{Catalog, Changes, MemberCatalog, Registry};
 use crate::state::MemberState;
 
@@ -49,31 +51,92 @@ impl Shared {
         self.registry().catalog()
     }
 
-    pub(super) fn config_of(&self, member: &Member) -> Arc<ServerConfig> {
-        Arc::clone(&member.config.lock().unwrap_or_else(PoisonError::into_inner))
+    /// Takes in a server that is not there yet.
+    pub(super) fn add(self: &Arc<Self>, server: ServerConfig) -> Result<(), HubError> {
+        let mut members = self.members();
+        if members.contains_key(&server.name) {
+            return Err(HubError::Exists {
+                server: server.name,
+            });
+        }
+        let name = server.name.clone();
+        self.allow(None, &server);
+        let member = Member::start(self, server, Beginning::default());
+        members.insert(name, member);
+        Ok(())
+    }
+
+    /// Puts a server in the place of the one of its name, if there is one, and has it begin when
+    /// that one has ended.
+    pub(super) fn replace(self: &Arc<Self>, server: ServerConfig) -> Option<Arc<Member>> {
+        let mut members = self.members();
+        let after = members.get(&server.name).cloned();
+        let before = after.as_ref().map(|member| member.config());
+        let name = server.name.clone();
+        self.allow(before.as_deref(), &server);
+        let beginning = Beginning {
+            connects: true,
+            after,
+        };
+        members.insert(name, Member::start(self, server, beginning))
+    }
+
+    /// Has a server take over what needs no other connection.
+    pub(super) fn update(&self, server: ServerConfig) {
+        let member = self.members().get(&server.name).cloned();
+        if let Some(member) = member {
+            self.allow(Some(&member.config()), &server);
+            member.configure(server);
+        }
+    }
+
+    /// What of a server may be used, as far as its configuration is another. What was switched
+    /// off meanwhile stays so.
+    fn allow(&self, before: Option<&ServerConfig>, now: &ServerConfig) {
+        let is_same = |before: &ServerConfig| {
+            before.tools == now.tools && before.is_read_only == now.is_read_only
+        };
+        if !before.is_some_and(is_same) {
+            self.change(&now.name, |registry| {
+                registry.set_rules(&now.name, now.tools.clone(), now.is_read_only)
+            });
+        }
     }
 
     /// A server has listed what it offers.
-    pub(crate) fn list(&self, server: &ServerConfig, listed: MemberCatalog) {
-        self.change(&server.name, |registry| {
-            registry.set_member(&server.name, listed)
-        });
+    pub(crate) fn list(&self, server: &str, listed: MemberCatalog) {
+        self.change(server, |registry| registry.set_member(server, listed));
     }
 
     /// A server offers nothing for now.
     pub(crate) fn unlist(&self, server: &str) {
-        self.change(server, |registry| {
-            registry.set_member(server, MemberCatalog::empty())
-        });
+        self.list(server, MemberCatalog::empty());
     }
 
-    /// What of a server may be used, as it is configured.
-    pub(crate) fn allow(&self, server: &ServerConfig) {
-        let mut policy = Policy::new(server.tools.clone());
-        policy.is_read_only = server.is_read_only;
-        self.change(&server.name, |registry| {
-            registry.set_policy(&server.name, policy)
-        });
+    /// Lists what a server offered when it last ran.
+    pub(crate) async fn recall(&self, server: &Arc<ServerConfig>) {
+        if let Some(folder) = &self.settings.cache
+            && let Some(listed) = cache::read(folder, server).await
+        {
+            self.list(&server.name, listed);
+        }
+    }
+
+    /// Writes down what a server offers, for the next time, after what is written already.
+    pub(crate) fn remember(
+        &self,
+        server: &Arc<ServerConfig>,
+        before: Option<JoinHandle<()>>,
+    ) -> Option<JoinHandle<()>> {
+        let folder = Arc::clone(self.settings.cache.as_ref()?);
+        let listed = self.catalog().listed_by(&server.name);
+        let server = Arc::clone(server);
+        Some(tokio::spawn(async move {
+            if let Some(before) = before {
+                let _ = before.await;
+            }
+            cache::write(&folder, &server, listed).await;
+        }))
     }
 
     pub(super) fn remove(&self, server: &str) {
@@ -113,6 +176,10 @@ impl Shared {
 
     pub(super) fn listen(&self) -> Events {
         Events::new(self.events.subscribe())
+    }
+
+    pub(crate) fn has_listeners(&self) -> bool {
+        self.events.receiver_count() > 0
     }
 
     pub(crate) fn tell(&self, event: Event) {

@@ -1,149 +1,32 @@
-//! What a server offers: listed, and listed again when it has changed.
-//!
-//! A server that changes its lists all the time is listed at a bounded rate; one that cannot be
-//! listed is asked again later.
+//! Hears of changes at a server, as long as the connection lasts.
 
-use std::future::pending;
-use std::sync::Arc;
+use std::future::{Future, pending};
+use std::pin::Pin;
 use std::time::Duration;
 
 use switchboard_client::types::SubscriptionFilter;
-use switchboard_client::{Change, Client, Error, Ready, Subscription};
-use tokio::time::{Instant, sleep, sleep_until, timeout};
+use switchboard_client::{Change, Client, Ready, Subscription};
+use tokio::time::{Instant, sleep_until, timeout};
 
-use crate::registry::MemberCatalog;
-
-/// Some of the lists of a server.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Wanted {
-    tools: bool,
-    prompts: bool,
-    resources: bool,
-}
-
-impl Wanted {
-    const ALL: Self = Self {
-        tools: true,
-        prompts: true,
-        resources: true,
-    };
-
-    fn add(&mut self, others: Self) {
-        self.tools |= others.tools;
-        self.prompts |= others.prompts;
-        self.resources |= others.resources;
-    }
-}
-
-/// Which lists are to be asked for, and when.
-#[derive(Debug)]
-pub(super) struct Lists {
-    wanted: Wanted,
-    /// Not before.
-    after: Instant,
-    failures: u32,
-}
-
-impl Lists {
-    /// None, until the server is heard.
-    pub(super) fn new() -> Self {
-        Self {
-            wanted: Wanted::default(),
-            after: Instant::now(),
-            failures: 0,
-        }
-    }
-
-    /// The server was heard. The URI, if it was about one resource.
-    pub(super) fn note(&mut self, heard: Heard) -> Option<String> {
-        match heard {
-            Heard::Begun | Heard::Missed => self.wanted = Wanted::ALL,
-            Heard::Change(Change::Tools) => self.wanted.tools = true,
-            Heard::Change(Change::Prompts) => self.wanted.prompts = true,
-            Heard::Change(Change::Resources) => self.wanted.resources = true,
-            Heard::Change(Change::Resource(uri)) => return Some(uri),
-            Heard::Change(_) => {}
-        }
-        None
-    }
-
-    /// What is due. Whoever takes it says what came of it.
-    pub(super) fn take(&mut self) -> Option<Wanted> {
-        let is_due = self.wanted != Wanted::default() && self.after <= Instant::now();
-        is_due.then(|| std::mem::take(&mut self.wanted))
-    }
-
-    /// Waits until something is due.
-    pub(super) async fn wait(&self) {
-        match self.wanted == Wanted::default() {
-            true => pending().await,
-            false => sleep_until(self.after).await,
-        }
-    }
-
-    /// They were listed.
-    pub(super) fn succeeded(&mut self) {
-        self.failures = 0;
-        self.after = Instant::now() + SHORTEST;
-    }
-
-    /// They were not, and are tried again.
-    pub(super) fn failed(&mut self, wanted: Wanted) {
-        self.wanted.add(wanted);
-        self.failures = self.failures.saturating_add(1);
-        let wait = AFTER_FAILURE.saturating_mul(1 << self.failures.min(6));
-        self.after = Instant::now() + wait;
-    }
-}
-
-/// Asks for lists. What the server did not declare is not asked for: it has none.
-pub(super) async fn list(client: Client, ready: Arc<Ready>, wanted: Wanted) -> Listed {
-    let outcome = ask(&client, &ready, wanted).await;
-    Listed { wanted, outcome }
-}
-
-/// What came of it.
-pub(super) struct Listed {
-    pub(super) wanted: Wanted,
-    pub(super) outcome: Result<MemberCatalog, Error>,
-}
-
-async fn ask(client: &Client, ready: &Ready, wanted: Wanted) -> Result<MemberCatalog, Error> {
-    let mut catalog = MemberCatalog::new();
-    if wanted.tools {
-        let tools = match ready.capabilities.has_tools() {
-            true => client.tools().await?.iter().cloned().collect(),
-            false => Vec::new(),
-        };
-        catalog = catalog.with_tools(tools);
-    }
-    if wanted.prompts {
-        let prompts = match ready.capabilities.prompts.is_some() {
-            true => client.prompts().await?.to_vec(),
-            false => Vec::new(),
-        };
-        catalog = catalog.with_prompts(prompts);
-    }
-    if wanted.resources {
-        let (resources, templates) = match ready.capabilities.resources.is_some() {
-            true => (
-                client.resources().await?.to_vec(),
-                client.resource_templates().await?.to_vec(),
-            ),
-            false => (Vec::new(), Vec::new()),
-        };
-        catalog = catalog.with_resources(resources).with_templates(templates);
-    }
-    Ok(catalog)
-}
-
-/// Hears of changes, as long as the connection lasts.
+/// Hears of changes.
 pub(super) struct Listening {
     client: Client,
     filter: SubscriptionFilter,
-    subscription: Option<Subscription>,
+    stage: Stage,
     wait: Duration,
     has_begun: bool,
+}
+
+/// What is waited for.
+enum Stage {
+    /// That the server agrees.
+    Asking(Pin<Box<dyn Future<Output = Option<Subscription>> + Send>>),
+    /// The next change.
+    Standing(Subscription),
+    /// That it is time to ask again.
+    Pausing(Instant),
+    /// Nothing: the server tells of no changes.
+    Deaf,
 }
 
 impl Listening {
@@ -152,10 +35,15 @@ impl Listening {
         wanted.tools_list_changed = Some(true);
         wanted.prompts_list_changed = Some(true);
         wanted.resources_list_changed = Some(true);
+        let filter = wanted.within(&ready.capabilities);
+        let stage = match filter == SubscriptionFilter::default() {
+            true => Stage::Deaf,
+            false => ask(client, &filter),
+        };
         Self {
             client: client.clone(),
-            filter: wanted.within(&ready.capabilities),
-            subscription: None,
+            filter,
+            stage,
             wait: FIRST_WAIT,
             has_begun: false,
         }
@@ -166,42 +54,48 @@ impl Listening {
     ///
     /// Nothing is lost when the future is dropped.
     pub(super) async fn next(&mut self) -> Heard {
-        if !self.has_begun {
-            self.begin().await;
-            self.has_begun = true;
-            return Heard::Begun;
-        }
-        if self.filter == SubscriptionFilter::default() {
-            return pending().await;
-        }
         loop {
-            if let Some(subscription) = &mut self.subscription {
-                match subscription.next().await {
-                    Ok(Some(change)) => return Heard::Change(change),
-                    Ok(None) | Err(_) => {
-                        self.subscription = None;
+            match &mut self.stage {
+                Stage::Deaf if self.has_begun => return pending().await,
+                Stage::Deaf => {}
+                Stage::Asking(asking) => match asking.await {
+                    Some(subscription) => {
+                        self.stage = Stage::Standing(subscription);
                         self.wait = FIRST_WAIT;
+                        if std::mem::replace(&mut self.has_begun, true) {
+                            return Heard::Missed;
+                        }
+                        return Heard::Begun;
                     }
+                    None => self.pause(),
+                },
+                Stage::Standing(subscription) => match subscription.next().await {
+                    Ok(Some(change)) => return Heard::Change(change),
+                    Ok(None) | Err(_) => self.pause(),
+                },
+                Stage::Pausing(until) => {
+                    sleep_until(*until).await;
+                    self.stage = ask(&self.client, &self.filter);
                 }
             }
-            sleep(self.wait).await;
-            self.wait = (self.wait * 2).min(LONGEST_WAIT);
-            if let Ok(subscription) = self.client.listen(self.filter.clone()).await {
-                self.subscription = Some(subscription);
-                return Heard::Missed;
+            if !std::mem::replace(&mut self.has_begun, true) {
+                return Heard::Begun;
             }
         }
     }
 
-    async fn begin(&mut self) {
-        if self.filter == SubscriptionFilter::default() {
-            return;
-        }
-        let listening = self.client.listen(self.filter.clone());
-        if let Ok(Ok(subscription)) = timeout(FOR_BEGINNING, listening).await {
-            self.subscription = Some(subscription);
-        }
+    fn pause(&mut self) {
+        self.stage = Stage::Pausing(Instant::now() + self.wait);
+        self.wait = (self.wait * 2).min(LONGEST_WAIT);
     }
+}
+
+fn ask(client: &Client, filter: &SubscriptionFilter) -> Stage {
+    let (client, filter) = (client.clone(), filter.clone());
+    Stage::Asking(Box::pin(async move {
+        let listening = timeout(FOR_AGREEING, client.listen(filter));
+        listening.await.ok()?.ok()
+    }))
 }
 
 /// What is heard of a server.
@@ -214,10 +108,7 @@ pub(super) enum Heard {
     Missed,
 }
 
-// However often a server says that its lists have changed.
-const SHORTEST: Duration = Duration::from_millis(250);
-const AFTER_FAILURE: Duration = Duration::from_secs(1);
 // Most answer at once.
-const FOR_BEGINNING: Duration = Duration::from_secs(5);
+const FOR_AGREEING: Duration = Duration::from_secs(5);
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 const LONGEST_WAIT: Duration = Duration::from_secs(60);

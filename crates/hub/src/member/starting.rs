@@ -8,17 +8,16 @@ use switchboard_client::{Client, Spec, State};
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep_until};
 
-use super::{Ended, Keeper, Order, lost};
+use super::keeper::{Keeper, Next, lost};
 use crate::config::{ResolvedAuth, ServerConfig, resolve};
 use crate::host::MemberHost;
-use crate::hub::Shared;
+use crate::hub::{LoginRequest, Shared};
 use crate::state::MemberState;
 
 impl Keeper {
     /// Waits for its turn, starts the server and waits until it is ready.
-    pub(super) async fn start(&mut self) -> Result<Client, Ended> {
-        let hub = self.hub.upgrade().ok_or(Ended::Over)?;
-        self.set_state(MemberState::Starting);
+    pub(super) async fn start(&mut self) -> Result<Client, Next> {
+        let hub = self.hub.upgrade().ok_or(Next::Over)?;
         let starts = Arc::clone(&hub.starts);
         let mut turn = {
             let mut turn = std::pin::pin!(starts.acquire_owned());
@@ -30,30 +29,30 @@ impl Keeper {
                 }
             }
         };
-        let client = {
-            let mut preparing = Box::pin(prepare(Arc::clone(&hub), Arc::clone(&self.config)));
-            loop {
-                tokio::select! {
-                    prepared = &mut preparing => match prepared {
-                        Ok(mut spec) => {
-                            let era = self.spec.as_ref().and_then(Spec::remembered);
-                            if let Some(era) = era {
-                                spec = spec.remember(era);
-                            }
-                            let host = MemberHost::new(&hub, &self.config.name);
-                            self.spec = Some(spec.clone());
-                            break Client::start(spec, host);
-                        }
-                        Err(reason) => return Err(Ended::Hopeless { reason }),
-                    },
-                    order = self.orders.recv() => self.obey(order)?,
-                }
+        let patience = Instant::now() + PATIENCE;
+        let config = self.config();
+        let mut preparing = {
+            let (hub, config) = (Arc::clone(&hub), Arc::clone(&config));
+            spawn_blocking(move || prepare(&hub, &config))
+        };
+        let prepared = loop {
+            tokio::select! {
+                prepared = &mut preparing => break prepared,
+                () = sleep_until(patience), if turn.is_some() => turn = None,
+                order = self.orders.recv() => self.obey(order)?,
             }
         };
+        // Whoever panics has said so on standard error.
+        let prepared = prepared.unwrap_or_else(|_| Err(Arc::from("its preparation panicked")));
+        let mut spec = prepared.map_err(|reason| Next::Rest(MemberState::Failed { reason }))?;
+        if let Some(era) = self.spec.as_ref().and_then(Spec::remembered) {
+            spec = spec.remember(era);
+        }
+        self.spec = Some(spec.clone());
+        let client = Client::start(spec, MemberHost::new(&hub, &config.name));
         // Those who wait for the hub to be gone do not wait for this.
         drop(hub);
         let mut states = client.states();
-        let patience = Instant::now() + PATIENCE;
         loop {
             tokio::select! {
                 state = states.until(|state| matches!(state, State::Ready(_))) => {
@@ -64,44 +63,25 @@ impl Keeper {
                 }
                 () = sleep_until(patience), if turn.is_some() => turn = None,
                 order = self.orders.recv() => {
-                    if let Err(ended) = self.obey(order) {
+                    if let Err(next) = self.obey(order) {
                         client.close().await;
-                        return Err(ended);
+                        return Err(next);
                     }
                 }
             }
         }
     }
-
-    /// What an order means to a server that is being started.
-    fn obey(&mut self, order: Option<Order>) -> Result<(), Ended> {
-        match order {
-            None | Some(Order::End) => Err(Ended::Over),
-            Some(Order::Disconnect(done)) => Err(Ended::Disconnected(done)),
-            Some(Order::Update(config)) => {
-                self.update(config);
-                Ok(())
-            }
-            Some(Order::Connect | Order::Wake) => Ok(()),
-        }
-    }
 }
 
 /// Fills in the variables, which may read files and run programs, and says how to log in.
-async fn prepare(hub: Arc<Shared>, config: Arc<ServerConfig>) -> Result<Spec, Arc<str>> {
-    let surroundings = Arc::clone(&hub.settings.surroundings);
-    let server = Arc::clone(&config);
-    let resolving = spawn_blocking(move || resolve(&server, &*surroundings));
-    let resolved = match resolving.await {
-        Ok(Ok(resolved)) => resolved,
-        Ok(Err(error)) => return Err(Arc::from(error.to_string())),
-        Err(_) => return Err(Arc::from("its variables could not be filled in")),
-    };
+fn prepare(hub: &Shared, config: &ServerConfig) -> Result<Spec, Arc<str>> {
+    let words = |error: &dyn std::error::Error| Arc::from(error.to_string());
+    let resolved = resolve(config, &*hub.settings.surroundings).map_err(|error| words(&error))?;
     let spec = resolved.spec;
     let Some(url) = resolved.url else {
         return Ok(spec);
     };
-    let words = |error: &dyn std::error::Error| Arc::from(error.to_string());
+    let mut callback_port = None;
     let login = match resolved.auth {
         ResolvedAuth::None => return Ok(spec),
         ResolvedAuth::Bearer(token) => {
@@ -114,9 +94,16 @@ async fn prepare(hub: Arc<Shared>, config: Arc<ServerConfig>) -> Result<Spec, Ar
             Ok(login) => login,
             Err(_) => return Ok(spec),
         },
-        ResolvedAuth::OAuth(known) => known.builder(url.reveal()).map_err(|error| words(&error))?,
+        ResolvedAuth::OAuth(known) => {
+            callback_port = known.callback_port;
+            known.builder(url.reveal()).map_err(|error| words(&error))?
+        }
     };
-    let login = hub.settings.login(&config.name, login);
+    let login = (hub.settings.login)(LoginRequest {
+        server: &config.name,
+        callback_port,
+        login,
+    });
     let login = login.map_err(|error| words(&error))?;
     Ok(spec.credentials(Arc::new(login)))
 }

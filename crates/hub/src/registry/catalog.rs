@@ -14,6 +14,7 @@ use switchboard_protocol::types::Tool;
 use crate::registry::entry::{PromptEntry, ResourceEntry, TemplateEntry, ToolEntry};
 use crate::registry::listed::Listed;
 use crate::registry::member::Member;
+use crate::registry::offer::MemberCatalog;
 use crate::search::Query;
 use crate::{Naming, Policy};
 
@@ -89,6 +90,24 @@ impl Catalog {
     pub fn tools_of(&self, server: &str) -> &[Arc<ToolEntry>] {
         self.member(server)
             .map_or(&[], |member| &member.listed.tools)
+    }
+
+    /// All that a server has listed, whatever of it may be used.
+    pub fn listed_by(&self, server: &str) -> MemberCatalog {
+        let Some(member) = self.member(server) else {
+            return MemberCatalog::empty();
+        };
+        let offer = &member.offer;
+        let tools = offer.tools.entries.iter();
+        let prompts = offer.prompts.entries.iter();
+        let resources = offer.resources.entries.iter();
+        let templates = offer.templates.entries.iter();
+        MemberCatalog {
+            tools: Some(tools.map(|entry| Tool::clone(&entry.tool)).collect()),
+            prompts: Some(prompts.map(|entry| (*entry.prompt).clone()).collect()),
+            resources: Some(resources.map(|entry| (*entry.resource).clone()).collect()),
+            templates: Some(templates.map(|entry| (*entry.template).clone()).collect()),
+        }
     }
 
     /// What is allowed of a server.

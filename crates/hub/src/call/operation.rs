@@ -1,0 +1,440 @@
+//! What can be called through a hub: which server it goes to, what is sent, what comes back.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use serde::de::DeserializeOwned;
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value};
+use switchboard_client::types::{
+    CallToolResult, CompleteRequestParams, CompleteResult, CompletionReference, GetPromptResult,
+    ReadResourceResult,
+};
+use switchboard_client::{Call, Client, Payload, RawJson};
+use switchboard_protocol::Method;
+
+use crate::call::own_tools::OwnTool;
+use crate::error::HubError;
+use crate::hub::Hub;
+use crate::registry::{Catalog, Kind, NotFound};
+
+/// What can be called. Only what is here.
+pub trait Operation: sealed::Sealed + fmt::Debug + Send + Sync + Sized + 'static {
+    /// What comes back.
+    type Output: Send;
+
+    #[doc(hidden)]
+    fn method(&self) -> Method;
+
+    #[doc(hidden)]
+    fn find(&self, catalog: &Catalog) -> Result<Target, NotFound>;
+
+    /// Could this server have it, once it is listed?
+    #[doc(hidden)]
+    fn could_be_on(&self, server: &str, prefix: &str) -> bool;
+
+    #[doc(hidden)]
+    fn call(&mut self, client: &Client, name: &str) -> Call<Payload>;
+
+    #[doc(hidden)]
+    fn read(
+        payload: &Payload,
+        catalog: &Catalog,
+        server: &str,
+    ) -> Result<Self::Output, serde_json::Error>;
+
+    /// The answer, if the hub gives it itself.
+    #[doc(hidden)]
+    fn answer_here(&mut self, _: &Hub) -> Option<Answer<Self::Output>> {
+        None
+    }
+}
+
+mod sealed {
+    #[expect(unnameable_types, reason = "so nothing else can be called")]
+    pub trait Sealed {}
+}
+
+/// An answer of the hub itself.
+pub(super) type Answer<T> = Pin<Box<dyn Future<Output = Result<T, HubError>> + Send>>;
+
+/// Where a call goes to.
+#[derive(Debug)]
+#[expect(unnameable_types, reason = "in hidden functions of a trait only")]
+pub struct Target {
+    pub(super) server: Arc<str>,
+    /// What the server calls it: a name, or a URI.
+    pub(super) name: String,
+}
+
+/// How something is called: as the catalogue has it, or as its server has it.
+#[derive(Debug)]
+struct Name {
+    server: Option<String>,
+    name: String,
+}
+
+impl Name {
+    fn new(server: Option<&str>, name: &str) -> Self {
+        Self {
+            server: server.map(str::to_owned),
+            name: name.to_owned(),
+        }
+    }
+
+    fn could_be_on(&self, server: &str, prefix: &str) -> bool {
+        match &self.server {
+            Some(wanted) => wanted == server,
+            None => self.name.starts_with(prefix),
+        }
+    }
+}
+
+/// A tool is called.
+#[derive(Debug)]
+pub struct CallTool {
+    tool: Name,
+    arguments: Arguments,
+}
+
+#[derive(Debug)]
+enum Arguments {
+    Named(Map<String, Value>),
+    All(RawJson),
+    /// Why they cannot be written.
+    Unwritable(String),
+}
+
+impl CallTool {
+    pub(crate) fn new(server: Option<&str>, tool: &str) -> Self {
+        Self {
+            tool: Name::new(server, tool),
+            arguments: Arguments::Named(Map::new()),
+        }
+    }
+
+    pub(super) fn set_arguments(&mut self, arguments: &(impl Serialize + ?Sized)) {
+        self.arguments = match RawJson::encode(arguments) {
+            Ok(arguments) => Arguments::All(arguments),
+            Err(error) => Arguments::Unwritable(error.to_string()),
+        };
+    }
+
+    pub(super) fn set_argument(&mut self, name: &str, value: impl Serialize) {
+        let named = match &mut self.arguments {
+            Arguments::Named(named) => Ok(std::mem::take(named)),
+            Arguments::All(all) => all.decode::<Map<String, Value>>(),
+            Arguments::Unwritable(_) => return,
+        };
+        let added = named.and_then(|mut named| {
+            named.insert(name.to_owned(), serde_json::to_value(value)?);
+            Ok(named)
+        });
+        self.arguments = match added {
+            Ok(named) => Arguments::Named(named),
+            Err(error) => Arguments::Unwritable(error.to_string()),
+        };
+    }
+}
+
+impl sealed::Sealed for CallTool {}
+
+impl Operation for CallTool {
+    type Output = CallToolResult;
+
+    fn method(&self) -> Method {
+        Method::ToolsCall
+    }
+
+    fn find(&self, catalog: &Catalog) -> Result<Target, NotFound> {
+        let Name { server, name } = &self.tool;
+        let entry = match server {
+            Some(server) => catalog.find_on(server, name)?,
+            None => catalog.find_tool(name)?,
+        };
+        Ok(Target {
+            server: Arc::clone(&entry.server),
+            name: entry.tool.name.clone(),
+        })
+    }
+
+    fn could_be_on(&self, server: &str, prefix: &str) -> bool {
+        self.tool.could_be_on(server, prefix)
+    }
+
+    fn call(&mut self, client: &Client, name: &str) -> Call<Payload> {
+        let call = client.call(name);
+        let call = match &self.arguments {
+            Arguments::Named(named) => call.args(named),
+            Arguments::All(all) => call.args(all),
+            Arguments::Unwritable(reason) => call.args(&Unwritable(reason)),
+        };
+        call.raw()
+    }
+
+    fn read(
+        payload: &Payload,
+        catalog: &Catalog,
+        server: &str,
+    ) -> Result<CallToolResult, serde_json::Error> {
+        // The usual ones are read in one go, and name no resource.
+        if let Some(result) = CallToolResult::read_plain(payload) {
+            return Ok(result);
+        }
+        let mut result: CallToolResult = payload.decode()?;
+        catalog.expose_tool_result(server, &mut result);
+        Ok(result)
+    }
+
+    fn answer_here(&mut self, hub: &Hub) -> Option<Answer<CallToolResult>> {
+        let tool = match self.tool.server {
+            Some(_) => return None,
+            None => OwnTool::find(hub, &self.tool.name)?,
+        };
+        let arguments = std::mem::replace(&mut self.arguments, Arguments::Named(Map::new()));
+        let arguments = match arguments {
+            Arguments::Named(named) => Ok(named),
+            Arguments::All(all) => all.decode().map_err(|error| error.to_string()),
+            Arguments::Unwritable(reason) => Err(reason),
+        };
+        let hub = hub.clone();
+        Some(Box::pin(async move { tool.answer(&hub, arguments).await }))
+    }
+}
+
+/// What could not be written as JSON, to say so where the call is made.
+struct Unwritable<'a>(&'a str);
+
+impl Serialize for Unwritable<'_> {
+    fn serialize<S: Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
+        Err(serde::ser::Error::custom(self.0))
+    }
+}
+
+/// A resource is read.
+#[derive(Debug)]
+pub struct ReadResource(Name);
+
+impl ReadResource {
+    pub(crate) fn new(server: Option<&str>, uri: &str) -> Self {
+        Self(Name::new(server, uri))
+    }
+}
+
+impl sealed::Sealed for ReadResource {}
+
+impl Operation for ReadResource {
+    type Output = ReadResourceResult;
+
+    fn method(&self) -> Method {
+        Method::ResourcesRead
+    }
+
+    fn find(&self, catalog: &Catalog) -> Result<Target, NotFound> {
+        let located = match &self.0.server {
+            Some(server) => catalog.find_resource_on(server, &self.0.name)?,
+            None => catalog.find_resource(&self.0.name)?,
+        };
+        Ok(Target {
+            server: located.server,
+            name: located.uri,
+        })
+    }
+
+    fn could_be_on(&self, server: &str, _: &str) -> bool {
+        self.0.server.as_deref() == Some(server)
+    }
+
+    fn call(&mut self, client: &Client, uri: &str) -> Call<Payload> {
+        client.read(uri).raw()
+    }
+
+    fn read(
+        payload: &Payload,
+        catalog: &Catalog,
+        server: &str,
+    ) -> Result<ReadResourceResult, serde_json::Error> {
+        let mut result: ReadResourceResult = payload.decode()?;
+        catalog.expose_read_result(server, &mut result);
+        Ok(result)
+    }
+}
+
+/// A prompt is filled in.
+#[derive(Debug)]
+pub struct GetPrompt {
+    prompt: Name,
+    arguments: Vec<(String, String)>,
+}
+
+impl GetPrompt {
+    pub(crate) fn new(
+        server: Option<&str>,
+        prompt: &str,
+        arguments: Vec<(String, String)>,
+    ) -> Self {
+        Self {
+            prompt: Name::new(server, prompt),
+            arguments,
+        }
+    }
+}
+
+impl sealed::Sealed for GetPrompt {}
+
+impl Operation for GetPrompt {
+    type Output = GetPromptResult;
+
+    fn method(&self) -> Method {
+        Method::PromptsGet
+    }
+
+    fn find(&self, catalog: &Catalog) -> Result<Target, NotFound> {
+        let Name { server, name } = &self.prompt;
+        let entry = match server {
+            Some(server) => catalog.find_prompt_on(server, name)?,
+            None => catalog.find_prompt(name)?,
+        };
+        Ok(Target {
+            server: Arc::clone(&entry.server),
+            name: entry.prompt.name.clone(),
+        })
+    }
+
+    fn could_be_on(&self, server: &str, prefix: &str) -> bool {
+        self.prompt.could_be_on(server, prefix)
+    }
+
+    fn call(&mut self, client: &Client, name: &str) -> Call<Payload> {
+        let arguments = std::mem::take(&mut self.arguments);
+        client.prompt(name, arguments).raw()
+    }
+
+    fn read(
+        payload: &Payload,
+        catalog: &Catalog,
+        server: &str,
+    ) -> Result<GetPromptResult, serde_json::Error> {
+        let mut result: GetPromptResult = payload.decode()?;
+        catalog.expose_prompt_result(server, &mut result);
+        Ok(result)
+    }
+}
+
+/// An argument is completed.
+#[derive(Debug)]
+pub struct Complete(CompleteRequestParams);
+
+impl Complete {
+    pub(crate) const fn new(params: CompleteRequestParams) -> Self {
+        Self(params)
+    }
+}
+
+impl sealed::Sealed for Complete {}
+
+impl Operation for Complete {
+    type Output = CompleteResult;
+
+    fn method(&self) -> Method {
+        Method::CompletionComplete
+    }
+
+    fn find(&self, catalog: &Catalog) -> Result<Target, NotFound> {
+        Ok(match &self.0.reference {
+            CompletionReference::Prompt(prompt) => {
+                let entry = catalog.find_prompt(&prompt.name)?;
+                Target {
+                    server: Arc::clone(&entry.server),
+                    name: entry.prompt.name.clone(),
+                }
+            }
+            CompletionReference::ResourceTemplate(template) => {
+                let entry = catalog.find_template(&template.uri)?;
+                Target {
+                    server: Arc::clone(&entry.server),
+                    name: entry.template.uri_template.clone(),
+                }
+            }
+            _ => return Err(NotFound::unknown(Kind::Prompt, "?", Vec::new())),
+        })
+    }
+
+    fn could_be_on(&self, _: &str, prefix: &str) -> bool {
+        match &self.0.reference {
+            CompletionReference::Prompt(prompt) => prompt.name.starts_with(prefix),
+            _ => false,
+        }
+    }
+
+    fn call(&mut self, client: &Client, name: &str) -> Call<Payload> {
+        match &mut self.0.reference {
+            CompletionReference::Prompt(prompt) => name.clone_into(&mut prompt.name),
+            CompletionReference::ResourceTemplate(template) => name.clone_into(&mut template.uri),
+            _ => {}
+        }
+        client.complete(&self.0).raw()
+    }
+
+    fn read(payload: &Payload, _: &Catalog, _: &str) -> Result<CompleteResult, serde_json::Error> {
+        payload.decode()
+    }
+}
+
+/// The same, with its result as the server wrote it.
+#[derive(Debug)]
+pub struct Raw<O>(pub(super) O);
+
+impl<O> sealed::Sealed for Raw<O> {}
+
+impl<O: Operation<Output: Serialize + DeserializeOwned>> Operation for Raw<O> {
+    type Output = Payload;
+
+    fn method(&self) -> Method {
+        self.0.method()
+    }
+
+    fn find(&self, catalog: &Catalog) -> Result<Target, NotFound> {
+        self.0.find(catalog)
+    }
+
+    fn could_be_on(&self, server: &str, prefix: &str) -> bool {
+        self.0.could_be_on(server, prefix)
+    }
+
+    fn call(&mut self, client: &Client, name: &str) -> Call<Payload> {
+        self.0.call(client, name)
+    }
+
+    fn read(
+        payload: &Payload,
+        catalog: &Catalog,
+        server: &str,
+    ) -> Result<Payload, serde_json::Error> {
+        if memchr::memmem::find(payload.text(), URI).is_none() {
+            return Ok(payload.clone());
+        }
+        let mut value: Value = payload.decode()?;
+        match catalog.expose_json(server, &mut value) {
+            true => Payload::encode(&value),
+            false => Ok(payload.clone()),
+        }
+    }
+
+    fn answer_here(&mut self, hub: &Hub) -> Option<Answer<Payload>> {
+        let answer = self.0.answer_here(hub)?;
+        Some(Box::pin(async move {
+            let output = answer.await?;
+            Payload::encode(&output).map_err(|error| HubError::Unreadable {
+                server: String::new(),
+                name: String::new(),
+                error,
+            })
+        }))
+    }
+}
+
+/// All members that hold URIs end so: `uri`, `resourceUri`.
+const URI: &[u8] = b"ri\"";

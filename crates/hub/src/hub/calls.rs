@@ -1,0 +1,117 @@
+//! How the servers of a hub are called.
+
+use std::sync::Arc;
+
+use switchboard_client::types::{CompleteRequestParams, Tool};
+
+use super::Hub;
+use crate::call::{CallTool, Complete, GetPrompt, HubCall, ReadResource};
+use crate::error::HubError;
+use crate::member::{InUse, Member};
+use crate::registry::resource_tools;
+use crate::resource_watch::ResourceWatch;
+use crate::state::MemberState;
+
+impl Hub {
+    /// Calls a tool by the name it has in the catalogue, or one of the hub's
+    /// [own](Self::own_tools).
+    pub fn call(&self, name: &str) -> HubCall {
+        HubCall::new(self, CallTool::new(None, name))
+    }
+
+    /// Calls a tool by its server and its own name.
+    pub fn call_on(&self, server: &str, tool: &str) -> HubCall {
+        HubCall::new(self, CallTool::new(Some(server), tool))
+    }
+
+    /// Reads a resource by the URI it has in the catalogue.
+    pub fn read(&self, uri: &str) -> HubCall<ReadResource> {
+        HubCall::new(self, ReadResource::new(None, uri))
+    }
+
+    /// Reads a resource of a server, by its own URI or that of the catalogue.
+    pub fn read_on(&self, server: &str, uri: &str) -> HubCall<ReadResource> {
+        HubCall::new(self, ReadResource::new(Some(server), uri))
+    }
+
+    /// Has a prompt filled in, by the name it has in the catalogue.
+    pub fn prompt<K: Into<String>, V: Into<String>>(
+        &self,
+        name: &str,
+        arguments: impl IntoIterator<Item = (K, V)>,
+    ) -> HubCall<GetPrompt> {
+        HubCall::new(self, GetPrompt::new(None, name, owned(arguments)))
+    }
+
+    /// Has a prompt filled in, by its server and its own name.
+    pub fn prompt_on<K: Into<String>, V: Into<String>>(
+        &self,
+        server: &str,
+        name: &str,
+        arguments: impl IntoIterator<Item = (K, V)>,
+    ) -> HubCall<GetPrompt> {
+        HubCall::new(self, GetPrompt::new(Some(server), name, owned(arguments)))
+    }
+
+    /// Has an argument completed: of a prompt, or of a template of resources, as the catalogue has
+    /// them.
+    pub fn complete(&self, params: CompleteRequestParams) -> HubCall<Complete> {
+        HubCall::new(self, Complete::new(params))
+    }
+
+    /// Hears when a resource changes, by the URI it has in the catalogue, until it is dropped.
+    ///
+    /// # Errors
+    /// When there is no such resource, or its server does not tell.
+    pub async fn watch(&self, uri: &str) -> Result<ResourceWatch, HubError> {
+        ResourceWatch::begin(self, uri).await
+    }
+
+    /// The tools that the hub answers itself, to be offered beside those of the servers: none,
+    /// unless [`resource_tools`](super::HubBuilder::resource_tools) are wanted.
+    pub fn own_tools(&self) -> &'static [Tool] {
+        match self.shared().settings.has_resource_tools {
+            true => resource_tools(),
+            false => &[],
+        }
+    }
+
+    /// The client of a server: started if it sleeps, waited for if it is about to be ready.
+    pub(crate) async fn client(&self, server: &str) -> Result<InUse, HubError> {
+        let limit = self.shared().settings.wait_for_server;
+        self.own_member(server)?.client(limit).await
+    }
+
+    /// The server as this user has it.
+    fn own_member(&self, server: &str) -> Result<Arc<Member>, HubError> {
+        let member = self.member(server)?;
+        let is_off = matches!(member.state(), MemberState::Stopped | MemberState::Disabled);
+        Ok(match &self.session {
+            Some(session) if !member.is_shared_by_all() && !is_off => {
+                session.member(self.shared(), &member)
+            }
+            _ => member,
+        })
+    }
+
+    /// The servers that cannot be called now and fit, by their names and the beginning of the
+    /// names of their tools: what they offer may not be known yet.
+    pub(crate) fn unlisted(&self, fits: impl Fn(&str, &str) -> bool) -> Vec<Arc<str>> {
+        let catalog = self.catalog();
+        let members = self.shared().members();
+        let unlisted = members.values().filter(|member| {
+            let prefix = catalog.naming().server_prefix(&member.name);
+            fits(&member.name, &prefix) && !member.state().is_ready()
+        });
+        unlisted.map(|member| Arc::clone(&member.name)).collect()
+    }
+}
+
+fn owned<K: Into<String>, V: Into<String>>(
+    arguments: impl IntoIterator<Item = (K, V)>,
+) -> Vec<(String, String)> {
+    let arguments = arguments.into_iter();
+    arguments
+        .map(|(name, value)| (name.into(), value.into()))
+        .collect()
+}

@@ -1,0 +1,98 @@
+//! Whether a server that nobody hears of is still alive.
+//!
+//! A process that hangs says nothing, so it is asked: now and then, and at once when a call was in
+//! vain. One that works on a call is left alone, because many can do but one thing at a time.
+//!
+//! Specification: 2025-11-25 basic/utilities/ping.
+
+use std::future::{Future, pending};
+use std::pin::Pin;
+use std::time::Duration;
+
+use switchboard_client::Client;
+use tokio::time::{Instant, sleep_until, timeout};
+
+use super::uses::Uses;
+
+/// Asks a server for signs of life.
+pub(super) struct Health {
+    client: Client,
+    /// How often it is asked. None: only when there is a reason.
+    every: Option<Duration>,
+    due: Option<Instant>,
+    ping: Option<Ping>,
+    missed: u32,
+}
+
+type Ping = Pin<Box<dyn Future<Output = bool> + Send>>;
+
+impl Health {
+    pub(super) fn new(client: &Client, every: Option<Duration>) -> Self {
+        Self {
+            client: client.clone(),
+            every,
+            due: every.map(|every| Instant::now() + every),
+            ping: None,
+            missed: 0,
+        }
+    }
+
+    /// Waits until it must be taken for dead. Nothing is lost when the future is dropped.
+    pub(super) async fn fails(&mut self, uses: &Uses) {
+        loop {
+            let Some(ping) = &mut self.ping else {
+                self.wait(uses).await;
+                self.ping = Some(Box::pin(lives(self.client.clone())));
+                continue;
+            };
+            let lives = ping.await;
+            self.ping = None;
+            // Whoever works has no time.
+            if lives || !uses.are_none() {
+                self.missed = 0;
+                self.due = self.every.map(|every| Instant::now() + every);
+                continue;
+            }
+            self.missed += 1;
+            if self.missed >= MOST_MISSED {
+                return;
+            }
+            self.due = Some(Instant::now());
+        }
+    }
+
+    /// Waits until it is time to ask.
+    async fn wait(&mut self, uses: &Uses) {
+        loop {
+            let due = self.due;
+            let time = async move {
+                match due {
+                    Some(due) => sleep_until(due).await,
+                    None => pending().await,
+                }
+            };
+            tokio::select! {
+                () = uses.suspected() => {}
+                () = time => {}
+            }
+            if uses.are_none() {
+                return;
+            }
+            self.due = Some(Instant::now() + AFTER_WORK);
+        }
+    }
+}
+
+/// Does it give a sign of life in time? A refusal is one, and whether the connection stands is
+/// for others to see.
+async fn lives(client: Client) -> bool {
+    match timeout(LIMIT, client.ping()).await {
+        Ok(Err(error)) => !error.is_timeout(),
+        Ok(Ok(())) => true,
+        Err(_) => false,
+    }
+}
+
+pub(super) const MOST_MISSED: u32 = 2;
+const LIMIT: Duration = Duration::from_secs(10);
+const AFTER_WORK: Duration = Duration::from_secs(1);

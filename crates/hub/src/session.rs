@@ -1,0 +1,53 @@
+//! What one user of the hub has alone: processes of servers that are not shared.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use crate::hub::Shared;
+use crate::member::Member;
+use crate::state::MemberState;
+
+/// The servers of one user. They end with it.
+#[derive(Debug, Default)]
+pub(crate) struct Session {
+    members: Mutex<HashMap<Arc<str>, Personal>>,
+}
+
+#[derive(Debug)]
+struct Personal {
+    /// The one that everybody sees.
+    of: Weak<Member>,
+    member: Arc<Member>,
+}
+
+impl Session {
+    /// The user's own one of this server.
+    pub(crate) fn member(&self, hub: &Arc<Shared>, shared: &Arc<Member>) -> Arc<Member> {
+        let mut members = self.members.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = members.get(&shared.name)
+            && known.of.as_ptr() == Arc::as_ptr(shared)
+            && !is_spent(&known.member)
+        {
+            return Arc::clone(&known.member);
+        }
+        let member = shared.start_personal(hub);
+        members.insert(
+            Arc::clone(&shared.name),
+            Personal {
+                of: Arc::downgrade(shared),
+                member: Arc::clone(&member),
+            },
+        );
+        member
+    }
+}
+
+/// Does it take a new one to be called again?
+fn is_spent(member: &Member) -> bool {
+    let state = member.state();
+    let has_failed = matches!(
+        state,
+        MemberState::Failed { .. } | MemberState::NeedsLogin { .. } | MemberState::Stopped
+    );
+    has_failed || member.is_over()
+}
