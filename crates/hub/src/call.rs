@@ -183,7 +183,7 @@ async fn find<O: Operation>(hub: &Hub, operation: &O) -> Result<Target, HubError
     }
     let mut reason = None;
     for server in hub.unlisted(|server, prefix| operation.could_be_on(server, prefix)) {
-        if let Err(error) = hub.client(&server).await {
+        if let Err(error) = hub.wait_until_listed(&server).await {
             reason.get_or_insert(error);
         }
     }

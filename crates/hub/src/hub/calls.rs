@@ -76,6 +76,12 @@ impl Hub {
         }
     }
 
+    /// Waits until it is known what a server offers: started if it sleeps.
+    pub(crate) async fn wait_until_listed(&self, server: &str) -> Result<(), HubError> {
+        let limit = self.shared().settings.wait_for_server;
+        self.member(server)?.client(limit).await.map(drop)
+    }
+
     /// The client of a server: started if it sleeps, waited for if it is about to be ready.
     pub(crate) async fn client(&self, server: &str) -> Result<InUse, HubError> {
         let limit = self.shared().settings.wait_for_server;

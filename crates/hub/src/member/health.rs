@@ -42,7 +42,8 @@ impl Health {
         loop {
             let Some(ping) = &mut self.ping else {
                 self.wait(uses).await;
-                self.ping = Some(Box::pin(lives(self.client.clone())));
+                let limit = self.every.unwrap_or(LIMIT).min(LIMIT);
+                self.ping = Some(Box::pin(lives(self.client.clone(), limit)));
                 continue;
             };
             let lives = ping.await;
@@ -85,8 +86,8 @@ impl Health {
 
 /// Does it give a sign of life in time? A refusal is one, and whether the connection stands is
 /// for others to see.
-async fn lives(client: Client) -> bool {
-    match timeout(LIMIT, client.ping()).await {
+async fn lives(client: Client, limit: Duration) -> bool {
+    match timeout(limit, client.ping()).await {
         Ok(Err(error)) => !error.is_timeout(),
         Ok(Ok(())) => true,
         Err(_) => false,

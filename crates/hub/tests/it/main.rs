@@ -3,6 +3,11 @@
 //! - `given`: servers and what they list, in few words
 //! - `catalog`, `search`, `resources`: what is offered, and how it is found
 //! - `any_order`: the same, whatever happens and whatever things are called
+//! - `child`: servers that are really run; `running`: a hub of them
+//! - `documents`: what the design documents want, under their own numbers
+//! - `connecting`, `sleeping`, `changing`: servers that come, go, sleep and change
+//! - `calling`: tools, resources, prompts, completions; `sessions`: servers that are not shared
+//! - `many`: fifty servers, good and bad; `faults`: one that misbehaves
 
 #![expect(
     clippy::unwrap_used,
@@ -10,9 +15,17 @@
 )]
 
 mod any_order;
+mod calling;
 mod catalog;
+mod changing;
 mod child;
+mod connecting;
+mod documents;
+mod faults;
 mod given;
-mod members;
+mod many;
 mod resources;
+mod running;
 mod search;
+mod sessions;
+mod sleeping;

@@ -1,0 +1,256 @@
+//! Servers that are connected, disconnected, lost and found again.
+
+use std::time::Duration;
+
+use switchboard_hub::{Hub, HubError, MemberState, ServerConfig};
+
+use crate::child::{faulty, server};
+use crate::running::{builder, hub, is_running, pid, soon, state, tools_of, until};
+
+#[tokio::test]
+async fn a_server_that_dies_is_started_again() {
+    let hub = hub([server("one")]).await;
+    let before = pid(&hub, "one").await;
+    let mut events = hub.events();
+    let error = hub.call_on("one", "die").await.unwrap_err();
+    assert!(matches!(error, HubError::Call(_)), "{error}");
+    until(&mut events, "one", |state| {
+        matches!(state, MemberState::BackingOff { .. })
+    })
+    .await;
+    until(&mut events, "one", MemberState::is_ready).await;
+    let after = pid(&hub, "one").await;
+    assert_ne!(before, after);
+    hub.close().await;
+    assert!(!is_running(after));
+}
+
+#[tokio::test]
+async fn bad_servers_hold_up_nobody() {
+    let silent = ServerConfig::command("silent", ["sleep", "3600"]);
+    let broken = ServerConfig::command("broken", ["false"]);
+    let missing = ServerConfig::command("missing", ["no-such-program-anywhere"]);
+    let nowhere = ServerConfig::url("nowhere", "http://127.0.0.1:1/mcp");
+    let servers = [silent, broken, missing, nowhere, server("good")];
+    let mut builder = Hub::builder();
+    for server in servers {
+        builder = builder.server(server);
+    }
+    let hub = builder.build();
+    let mut events = hub.events();
+    let all = hub.clone();
+    let connecting = tokio::spawn(async move { all.connect_all().await });
+    until(&mut events, "good", MemberState::is_ready).await;
+    let good = pid(&hub, "good").await;
+    let sum = hub
+        .call("mcp__good__add")
+        .arg("a", 2)
+        .arg("b", 3)
+        .await
+        .unwrap();
+    assert_eq!(sum.joined_text(), "5");
+    connecting.abort();
+    for name in ["silent", "broken", "missing", "nowhere"] {
+        assert!(!state(&hub, name).is_ready(), "{name}");
+    }
+    soon(hub.close()).await;
+    assert!(!is_running(good));
+}
+
+#[tokio::test]
+async fn new_tools_of_a_server_are_in_the_catalogue() {
+    let hub = hub([server("one")]).await;
+    let mut events = hub.events();
+    hub.call_on("one", "grow").await.unwrap();
+    let waiting = async {
+        while hub.catalog().find_tool("mcp__one__grown").is_err() {
+            events.next().await.unwrap();
+        }
+    };
+    soon(waiting).await;
+    assert_eq!(
+        hub.call("mcp__one__grown").await.unwrap().joined_text(),
+        "new"
+    );
+    hub.close().await;
+}
+
+#[tokio::test]
+async fn a_server_that_was_disconnected_stays_so_until_it_is_connected() {
+    let hub = hub([server("one")]).await;
+    let before = pid(&hub, "one").await;
+    hub.disconnect("one").await.unwrap();
+    assert!(!is_running(before));
+    assert!(matches!(state(&hub, "one"), MemberState::Stopped));
+    assert_eq!(hub.catalog().tools().count(), 0);
+    hub.connect("one").await.unwrap();
+    assert_ne!(pid(&hub, "one").await, before);
+    hub.close().await;
+}
+
+#[tokio::test]
+async fn what_a_file_says_is_what_runs() {
+    let folder = std::env::temp_dir().join(format!("switchboard-hub-file-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("mcp.json");
+    let program = std::env::current_exe().unwrap();
+    let text = format!(
+        r#"{{ // comments are fine
+          "mcpServers": {{
+            "one": {{ "command": {program:?}, "args": ["--exact", "child::serves", "--nocapture"],
+                      "env": {{ "SWITCHBOARD_HUB_CHILD": "good" }}, "disabledTools": ["die"] }},
+            "lost": {{ "command": "x", "env": {{ "KEY": "${{SWITCHBOARD_NO_SUCH_VARIABLE}}" }} }},
+            "off": {{ "command": "x", "disabled": true }},
+          }}
+        }}"#
+    );
+    std::fs::write(&file, text).unwrap();
+    let hub = Hub::from_file(&file).await.unwrap();
+    hub.connect_all().await;
+    assert_eq!(
+        hub.call_on("one", "add")
+            .arg("a", 2)
+            .arg("b", 3)
+            .await
+            .unwrap()
+            .joined_text(),
+        "5"
+    );
+    assert!(hub.catalog().find_tool("mcp__one__die").is_err());
+    assert!(matches!(state(&hub, "off"), MemberState::Disabled));
+    let MemberState::Failed { reason } = state(&hub, "lost") else {
+        panic!("{}", state(&hub, "lost"));
+    };
+    assert!(reason.contains("SWITCHBOARD_NO_SUCH_VARIABLE"), "{reason}");
+    hub.close().await;
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[tokio::test]
+async fn an_unknown_server_is_named_with_those_that_there_are() {
+    let hub = hub([server("one")]).await;
+    let error = hub.connect("won").await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "there is no server \"won\"; there are one"
+    );
+    assert!(hub.add_server(server("one")).is_err());
+    hub.close().await;
+}
+
+#[tokio::test]
+async fn whoever_connects_is_told_of_this_try_and_not_of_one_before() {
+    let (crashing, launch) = faulty("one", "exits-with-words");
+    let hub = builder([crashing]).build();
+    for _ in 0..3 {
+        // It backs off from the last one when it is tried again.
+        let error = soon(hub.connect("one")).await.unwrap_err();
+        assert!(
+            matches!(&error, HubError::NotReady { state, .. } if state.starts_with("ended 1 times")),
+            "{error}"
+        );
+    }
+    soon(hub.close()).await;
+    assert!(launch.survivors().is_empty());
+}
+
+#[tokio::test]
+async fn a_server_that_is_disabled_is_not_started_by_anybody() {
+    let mut config = server("one");
+    config.is_enabled = false;
+    let hub = hub([config]).await;
+    let error = soon(hub.connect("one")).await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the server \"one\" cannot be called: disabled"
+    );
+    let error = soon(hub.call_on("one", "pid")).await.unwrap_err();
+    assert!(error.to_string().contains("disabled"), "{error}");
+    assert!(matches!(state(&hub, "one"), MemberState::Disabled));
+    hub.close().await;
+}
+
+#[tokio::test]
+async fn nobody_waits_for_a_server_that_is_gone() {
+    let (silent, launch) = faulty("one", "no-handshake");
+    let hub = builder([silent]).build();
+    let mut events = hub.events();
+    let waiting: Vec<_> = (0..4)
+        .map(|number| {
+            let hub = hub.clone();
+            tokio::spawn(async move {
+                match number % 2 {
+                    0 => hub.connect("one").await,
+                    _ => hub.call_on("one", "echo").await.map(drop),
+                }
+            })
+        })
+        .collect();
+    until(&mut events, "one", |state| {
+        matches!(state, MemberState::Starting)
+    })
+    .await;
+    soon(hub.close()).await;
+    for waiting in waiting {
+        assert!(soon(waiting).await.unwrap().is_err());
+    }
+    assert!(hub.servers().is_empty());
+    assert!(launch.survivors().is_empty());
+}
+
+#[tokio::test]
+async fn a_call_that_is_cancelled_while_its_server_starts_ends_at_once() {
+    let (silent, _launch) = faulty("one", "no-handshake");
+    let hub = builder([silent]).build();
+    let mut events = hub.events();
+    let connecting = hub.clone();
+    let connecting = tokio::spawn(async move { drop(connecting.connect("one").await) });
+    until(&mut events, "one", |state| {
+        matches!(state, MemberState::Starting)
+    })
+    .await;
+    let call = hub
+        .read_on("one", "demo://state")
+        .cancel_on(std::future::ready(()));
+    let error = soon(call).await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "cancelled while the server \"one\" was waited for"
+    );
+    connecting.abort();
+    soon(hub.close()).await;
+}
+
+#[tokio::test]
+async fn what_a_server_offers_stays_while_it_is_started_again() {
+    let hub = hub([server("one")]).await;
+    let before = tools_of(&hub, "one");
+    let mut events = hub.events();
+    hub.call_on("one", "die").await.unwrap_err();
+    until(&mut events, "one", |state| {
+        matches!(state, MemberState::BackingOff { .. })
+    })
+    .await;
+    assert_eq!(tools_of(&hub, "one"), before);
+    // A call waits for it.
+    pid(&hub, "one").await;
+    hub.close().await;
+    assert_eq!(hub.catalog().tools().len(), 0);
+}
+
+#[tokio::test]
+async fn a_hub_whose_builder_is_impatient_gives_up_waiting() {
+    let (silent, _launch) = faulty("one", "no-handshake");
+    let hub = builder([silent])
+        .wait_for_server(Duration::from_millis(50))
+        .optional_patience(Duration::from_millis(50))
+        .build();
+    let servers = soon(hub.connect_all()).await;
+    assert!(matches!(servers[0].state, MemberState::Starting));
+    let error = soon(hub.call_on("one", "echo")).await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the server \"one\" cannot be called: starting"
+    );
+    soon(hub.close()).await;
+}

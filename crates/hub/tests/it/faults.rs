@@ -1,0 +1,106 @@
+//! Servers that misbehave, one at a time.
+
+use std::time::Duration;
+
+use switchboard_hub::{Event, MemberState};
+
+use crate::child::{faulty, odd, server};
+use crate::running::{builder, hub, pid, soon, state, text, tools_of, until};
+
+#[tokio::test]
+async fn a_list_that_fails_hides_no_other() {
+    let hub = hub([odd("one", "partial")]).await;
+    let MemberState::ListingFailed { reason, .. } = state(&hub, "one") else {
+        panic!("{}", state(&hub, "one"));
+    };
+    assert!(reason.contains("out of prompts"), "{reason}");
+    assert_eq!(tools_of(&hub, "one"), ["echo"]);
+    assert_eq!(text(&hub, "one", "echo").await.unwrap(), "here");
+    hub.close().await;
+}
+
+#[tokio::test]
+async fn a_server_that_is_silent_is_started_anew_unless_it_works() {
+    let hub = builder([odd("deaf", "deaf"), server("good")])
+        .time_between_pings(Duration::from_millis(50))
+        .build();
+    hub.connect_all().await;
+    let good = pid(&hub, "good").await;
+    let mut events = hub.events();
+    until(&mut events, "deaf", |state| {
+        matches!(state, MemberState::BackingOff { reason, .. }
+            if &**reason == "it did not answer 2 pings in a row")
+    })
+    .await;
+    until(&mut events, "deaf", MemberState::is_ready).await;
+    assert_eq!(pid(&hub, "good").await, good);
+    hub.close().await;
+}
+
+#[tokio::test]
+async fn a_server_whose_list_changes_all_the_time_is_listed_now_and_then() {
+    let hub = hub([odd("restless", "restless"), server("good")]).await;
+    let mut events = hub.events();
+    // Each of its lists is the same, so nobody hears of it.
+    for _ in 0..20 {
+        pid(&hub, "good").await;
+        assert_eq!(text(&hub, "restless", "echo").await.unwrap(), "here");
+    }
+    let version = hub.catalog().version();
+    hub.call_on("good", "grow").await.unwrap();
+    let first = async {
+        loop {
+            if let Event::Catalog { server, .. } = events.next().await.unwrap() {
+                return server;
+            }
+        }
+    };
+    assert_eq!(&*soon(first).await, "good");
+    assert_eq!(hub.catalog().version(), version + 1);
+    soon(hub.close()).await;
+}
+
+#[tokio::test]
+async fn a_server_that_floods_its_log_holds_up_nobody() {
+    let hub = hub([odd("chatty", "chatty"), server("good")]).await;
+    let mut events = hub.events();
+    // Nobody takes the events; what is too old is lost and counted.
+    let good = pid(&hub, "good").await;
+    for _ in 0..50 {
+        assert_eq!(text(&hub, "chatty", "echo").await.unwrap(), "here");
+        assert_eq!(pid(&hub, "good").await, good);
+    }
+    let heard = async {
+        loop {
+            if let Event::Log { server, .. } = events.next().await.unwrap() {
+                return server;
+            }
+        }
+    };
+    assert_eq!(&*soon(heard).await, "chatty");
+    soon(hub.close()).await;
+}
+
+#[tokio::test]
+async fn a_server_that_crashes_again_and_again_is_left_alone_for_longer_and_longer() {
+    let (config, launch) = faulty("crashing", "exits-silently");
+    let hub = builder([config]).build();
+    let mut events = hub.events();
+    let connecting = hub.clone();
+    let connecting = tokio::spawn(async move { connecting.connect_all().await });
+    let mut waits = Vec::new();
+    while waits.len() < 3 {
+        until(&mut events, "crashing", |state| {
+            matches!(state, MemberState::BackingOff { .. })
+        })
+        .await;
+        if let MemberState::BackingOff { wait, ends, .. } = state(&hub, "crashing") {
+            waits.push((ends, wait));
+        }
+    }
+    assert!(waits.is_sorted_by(|one, next| one.0 < next.0), "{waits:?}");
+    assert!(waits[2].1 >= Duration::from_secs(1), "{waits:?}");
+    soon(connecting).await.unwrap();
+    soon(hub.close()).await;
+    assert!(launch.survivors().is_empty());
+}
