@@ -240,7 +240,7 @@ fn say(mut message: Value) {
         .and_then(|()| out.flush())
         .is_err()
     {
-        std::process::exit(0);
+        std::process::abort();
     }
 }
 
