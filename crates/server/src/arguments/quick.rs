@@ -100,7 +100,12 @@ impl<'de> Reader<'de> {
         Ok(string)
     }
 
-    fn number<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value, Unread> {
+    /// Reads a number; `fraction` reads those that are not whole.
+    fn number<V: Visitor<'de>>(
+        &mut self,
+        visitor: V,
+        fraction: impl FnOnce(&str) -> Option<f64>,
+    ) -> Result<V::Value, Unread> {
         let Some(b'-' | b'0'..=b'9') = self.peek() else {
             return Err(Unread);
         };
@@ -113,16 +118,30 @@ impl<'de> Reader<'de> {
             visitor.visit_u64(number)
         } else if let Ok(number @ ..0) = number.parse() {
             visitor.visit_i64(number)
+        } else if number.contains(['.', 'e', 'E']) {
+            visitor.visit_f64(fraction(number).ok_or(Unread)?)
         } else {
-            // Fractions, and what serde_json takes for one: large numbers, a zero below zero.
-            let number: f64 = number.parse().map_err(|_| Unread)?;
-            if number.is_finite() {
-                visitor.visit_f64(number)
-            } else {
-                Err(Unread)
-            }
+            // Whole, and too large for either; or a zero below zero, which neither has.
+            Err(Unread)
         }
     }
+}
+
+/// A number that is not whole, unless it is too large.
+fn double(number: &str) -> Option<f64> {
+    number
+        .parse()
+        .ok()
+        .filter(|number: &f64| number.is_finite())
+}
+
+/// The same in single precision: to round twice, first to a double, may round wrong.
+fn single(number: &str) -> Option<f64> {
+    let number = number
+        .parse()
+        .ok()
+        .filter(|number: &f32| number.is_finite());
+    number.map(f64::from)
 }
 
 /// Hands a string on, without a copy of it.
@@ -143,7 +162,8 @@ macro_rules! alike {
         }
     )* };
     (@ string $reader:ident, $visitor:ident) => { visit($reader.string()?, $visitor) };
-    (@ number $reader:ident, $visitor:ident) => { $reader.number($visitor) };
+    (@ number $reader:ident, $visitor:ident) => { $reader.number($visitor, double) };
+    (@ single $reader:ident, $visitor:ident) => { $reader.number($visitor, single) };
     (@ unread $reader:ident, $visitor:ident) => {{ let _ = $visitor; Err(Unread) }};
 }
 
@@ -157,13 +177,14 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
             Some(b'[') => self.deserialize_seq(visitor),
             Some(b't' | b'f') => self.deserialize_bool(visitor),
             Some(b'n') => self.deserialize_unit(visitor),
-            _ => self.number(visitor),
+            _ => self.number(visitor, double),
         }
     }
 
     alike!(string: deserialize_str deserialize_string deserialize_char deserialize_identifier);
-    alike!(number: deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_f32);
-    alike!(number: deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64 deserialize_f64);
+    alike!(number: deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_f64);
+    alike!(number: deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64);
+    alike!(single: deserialize_f32);
     alike!(unread: deserialize_i128 deserialize_u128 deserialize_bytes deserialize_byte_buf);
     // A member that the type does not know.
     alike!(unread: deserialize_ignored_any);
