@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use crate::marks::{Pair, WINDOW, chunk, marks, needs_escape, window};
+use crate::marks::{Pair, WINDOW, chunk, leading, marks, needing_escape, needs_escape, window};
 
 /// Reads a string from behind its first quote: what it means, and how many bytes it takes up
 /// to and with its last quote.
@@ -73,27 +73,14 @@ pub(crate) fn write(text: &str, out: &mut Vec<u8>) {
 /// How many bytes at the beginning need no escape.
 #[inline]
 fn plain_prefix(text: &[u8]) -> usize {
-    let mut plain = plain_words(text, WINDOW / 8);
+    let mut plain = leading(text, WINDOW / 8, needing_escape);
     if plain == WINDOW {
         plain += plain_windows(text.get(plain..).unwrap_or_default());
-        plain += plain_words(text.get(plain..).unwrap_or_default(), usize::MAX);
+        let rest = text.get(plain..).unwrap_or_default();
+        plain += leading(rest, usize::MAX, needing_escape);
     }
     let rest = text.get(plain..).unwrap_or_default().iter();
     plain + rest.take_while(|byte| !needs_escape(**byte)).count()
-}
-
-/// The same, as far as it can be seen from so many words of eight bytes.
-#[inline]
-fn plain_words(text: &[u8], most: usize) -> usize {
-    let mut plain = 0;
-    for word in text.as_chunks().0.iter().take(most) {
-        let special = special_bytes(u64::from_le_bytes(*word));
-        if special != 0 {
-            return plain + (special.trailing_zeros() / 8) as usize;
-        }
-        plain += 8;
-    }
-    plain
 }
 
 /// The same, as far as it fills windows.
@@ -101,19 +88,6 @@ fn plain_windows(text: &[u8]) -> usize {
     let windows = text.as_chunks().0.iter();
     let plain = windows.take_while(|window| marks(window, needs_escape) == 0);
     plain.count() * WINDOW
-}
-
-/// The high bit of each byte that is a quote, a backslash or a control.
-///
-/// Bits above the lowest one set may be wrong (borrows run upwards); only the lowest is used.
-#[inline]
-const fn special_bytes(word: u64) -> u64 {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    const HIGH: u64 = 0x8080_8080_8080_8080;
-    let quote = (word ^ (ONES * b'"' as u64)).wrapping_sub(ONES);
-    let backslash = (word ^ (ONES * b'\\' as u64)).wrapping_sub(ONES);
-    let control = word.wrapping_sub(ONES * 0x20);
-    (quote | backslash | control) & !word & HIGH
 }
 
 /// The meaning of a string that has no escapes before a place, and where it ends: at a quote,
@@ -190,13 +164,20 @@ fn read_escape(text: &[u8], out: &mut Vec<u8>) -> Option<usize> {
     let [b'\\', letter, ..] = text else {
         return None;
     };
-    match MEANING.get(usize::from(*letter)) {
-        Some(&meaning) if meaning != 0 => {
+    match meaning(*letter) {
+        Some(meaning) => {
             out.push(meaning);
             Some(2)
         }
-        _ => read_numbered(text, out),
+        None => read_numbered(text, out),
     }
+}
+
+/// The byte that a letter means behind a backslash, if it is an escape by itself.
+#[inline]
+pub(crate) fn meaning(letter: u8) -> Option<u8> {
+    let meaning = MEANING.get(usize::from(letter)).copied();
+    meaning.filter(|meaning| *meaning != 0)
 }
 
 /// The same for `\uXXXX`, or two of them that are one character.
@@ -389,6 +370,7 @@ mod tests {
 
     #[test]
     fn a_string_takes_no_more_memory_than_twice_its_text() {
+        // Whoever keeps a short string out of a large frame keeps no room of the frame's size.
         for length in [10, 1_000, 100_000] {
             let rest = " ".repeat(1 << 20);
             let text = format!("{}\"{rest}", r"\n".repeat(length));

@@ -22,6 +22,7 @@ pub use error_object::{ErrorCode, ErrorObject};
 pub use limits::Limits;
 pub use read::{Frame, Malformed, Problem, Shape};
 pub use reader::{FrameReader, UsualResult};
+pub(crate) use request_id::BEFORE_ID;
 pub use request_id::{BadRequestId, RequestId};
 
 use crate::method::Method;

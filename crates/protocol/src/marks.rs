@@ -1,8 +1,9 @@
-//! Which bytes of a text are of a kind, sixty-four at a glance.
+//! Which bytes of a text are of a kind, sixty-four or eight at a glance.
 //!
 //! In long texts what must be looked at is never far, and where it stands cannot be foreseen.
 //! A number with a bit for each byte is stepped through without guessing how far the next
 //! one is, so that the processor guesses wrong once in sixty-four bytes, not at every one.
+//! Short texts end before that pays: they are looked at in words of eight bytes.
 
 /// How many bytes are looked at together.
 pub(crate) const WINDOW: usize = 64;
@@ -52,6 +53,50 @@ pub(crate) const fn needs_escape(byte: u8) -> bool {
     (byte == b'"') | (byte == b'\\') | (byte < 0x20)
 }
 
+/// How many bytes at the beginning are not of a kind, as far as it can be seen from so many
+/// words of eight bytes. `marks` sets the high bit of the bytes of a word that are of it; only
+/// the lowest bit that is set needs to be right.
+#[inline]
+pub(crate) fn leading(text: &[u8], most_words: usize, marks: impl Fn(u64) -> u64) -> usize {
+    let mut length = 0;
+    for word in text.as_chunks().0.iter().take(most_words) {
+        let marked = marks(u64::from_le_bytes(*word));
+        if marked != 0 {
+            return length + (marked.trailing_zeros() / 8) as usize;
+        }
+        length += 8;
+    }
+    length
+}
+
+/// The kind of [`needs_escape`], in words.
+#[inline]
+pub(crate) const fn needing_escape(word: u64) -> u64 {
+    too_small(word) & !word & HIGH
+}
+
+/// The same, and bytes that are not ASCII.
+#[inline]
+pub(crate) const fn needing_escape_or_not_ascii(word: u64) -> u64 {
+    (too_small(word) | word) & HIGH
+}
+
+/// The high bit of each byte that is a quote, a backslash or a control, and of some that are not
+/// ASCII.
+///
+/// Subtracting sets the high bit of a byte that is too small for it. Bits above the lowest one
+/// set may be wrong, because borrows run upwards.
+#[inline]
+const fn too_small(word: u64) -> u64 {
+    let quote = (word ^ (ONES * b'"' as u64)).wrapping_sub(ONES);
+    let backslash = (word ^ (ONES * b'\\' as u64)).wrapping_sub(ONES);
+    let control = word.wrapping_sub(ONES * 0x20);
+    quote | backslash | control
+}
+
+const ONES: u64 = 0x0101_0101_0101_0101;
+const HIGH: u64 = 0x8080_8080_8080_8080;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -66,6 +111,30 @@ mod tests {
                 assert_eq!(marks(&window, needs_escape), expected, "{byte} at {at}");
             }
         }
+    }
+
+    #[test]
+    fn the_first_byte_of_a_kind_is_found() {
+        for at in 0..20 {
+            for byte in 0..=255_u8 {
+                // What stands behind it may be anything.
+                for next in [b'x', b'"', 0, 0x1f, 0x80, 0xff] {
+                    let mut text = [b'x'; 24];
+                    text[at] = byte;
+                    text[at + 1] = next;
+                    let first = |is_marked: &dyn Fn(u8) -> bool| {
+                        text.iter().position(|byte| is_marked(*byte)).unwrap_or(24)
+                    };
+                    assert_eq!(leading(&text, 3, needing_escape), first(&needs_escape));
+                    assert_eq!(
+                        leading(&text, 3, needing_escape_or_not_ascii),
+                        first(&|byte| needs_escape(byte) || !byte.is_ascii()),
+                    );
+                }
+            }
+        }
+        assert_eq!(leading(&[b'x'; 24], 2, needing_escape), 16);
+        assert_eq!(leading(b"no word", 9, needing_escape), 0);
     }
 
     #[test]

@@ -41,7 +41,7 @@ impl PlainResult {
                 return None;
             }
         }
-        if !scanner.guess_all(FIRST_TEXT, 4) {
+        if !scanner.guess_all(CallToolResult::BEFORE_TEXT, 4) {
             return None;
         }
         scanner.string().ok()?;
@@ -145,7 +145,6 @@ fn before(scanner: &Scanner<'_>) -> Range<usize> {
 
 const COMPLETE: &[u8] = b"\"resultType\":\"complete\"";
 const COMPLETE_VALUE: usize = b"\"complete\"".len();
-const FIRST_TEXT: &[u8] = b"\"content\":[{\"type\":\"text\",\"text\":";
 const NEXT_TEXT: &[u8] = b"},{\"type\":\"text\",\"text\":";
 
 /// The result, its content, a block of it.

@@ -2,7 +2,8 @@
 //!
 //! One pass checks grammar, UTF-8, depth and size, and finds where members
 //! begin and end. It decodes nothing: values are spans of the text.
-//! Typed values are read from those spans by serde_json, elsewhere.
+//! What the spans mean is found out elsewhere, by whoever needs it: strings by `json_string`,
+//! typed values by serde_json or, where they are usual, without it.
 //!
 //! Nothing here recurses, so no input can exhaust the stack.
 
@@ -12,7 +13,10 @@ mod tests;
 
 use std::ops::Range;
 
-use crate::marks::{WINDOW, chunk, marks, needs_escape, window};
+use crate::json_string::meaning;
+use crate::marks::{
+    WINDOW, chunk, leading, marks, needing_escape_or_not_ascii, needs_escape, window,
+};
 
 pub(crate) use names::{SeenNames, names};
 
@@ -364,17 +368,8 @@ impl<'a> Scanner<'a> {
         }
         let start = self.at + 1;
         let rest = self.text.get(start..).unwrap_or_default();
-        let (words, _) = rest.as_chunks::<8>();
-        let mut length = 0;
         // Names and most values are short and plain: their end is found within a few words.
-        for word in words.iter().take(FEW_WORDS) {
-            let special = special_bytes(u64::from_le_bytes(*word));
-            if special != 0 {
-                length += (special.trailing_zeros() / 8) as usize;
-                break;
-            }
-            length += 8;
-        }
+        let length = leading(rest, FEW_WORDS, needing_escape_or_not_ascii);
         let end = start + length;
         if rest.get(length) != Some(&b'"') {
             self.at = end;
@@ -418,7 +413,7 @@ impl<'a> Scanner<'a> {
             while marked != 0 {
                 let place = marked.trailing_zeros() as usize;
                 let past = match pair.get(place..) {
-                    Some([b'\\', letter, ..]) if is_escape(*letter) => place + 2,
+                    Some([b'\\', letter, ..]) if meaning(*letter).is_some() => place + 2,
                     Some([b'"', ..]) => {
                         self.at = start + place;
                         return Ok(escaped);
@@ -442,7 +437,7 @@ impl<'a> Scanner<'a> {
             match self.text.get(self.at) {
                 None => return Err(Fault::Truncated),
                 Some(b'"') => return Ok(escaped),
-                Some(b'\\' | 0..0x20) => {
+                Some(byte) if needs_escape(*byte) => {
                     self.escape()?;
                     escaped = true;
                 }
@@ -551,7 +546,7 @@ impl<'a> Scanner<'a> {
         }
         self.at += 1;
         match self.text.get(self.at) {
-            Some(letter) if is_escape(*letter) => {
+            Some(letter) if meaning(*letter).is_some() => {
                 self.at += 1;
                 Ok(())
             }
@@ -571,29 +566,5 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// Is it an escape by itself behind a backslash?
-#[inline]
-const fn is_escape(letter: u8) -> bool {
-    matches!(
-        letter,
-        b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't'
-    )
-}
-
 /// Strings up to this many words of eight bytes are looked at word by word.
 const FEW_WORDS: usize = 12;
-
-/// The high bit of each byte that is a quote, a backslash, a control or not ASCII.
-///
-/// Bits above the lowest one set may be wrong (borrows run upwards); only the lowest is used.
-/// Subtracting sets the high bit of a byte that is too small for it; bytes that have it
-/// anyway are not ASCII, and so wanted.
-#[inline]
-fn special_bytes(word: u64) -> u64 {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    const HIGH: u64 = 0x8080_8080_8080_8080;
-    let quote = (word ^ (ONES * b'"' as u64)).wrapping_sub(ONES);
-    let backslash = (word ^ (ONES * b'\\' as u64)).wrapping_sub(ONES);
-    let control = word.wrapping_sub(ONES * 0x20);
-    (quote | backslash | control | word) & HIGH
-}

@@ -236,7 +236,8 @@ impl<'de> Deserialize<'de> for RequestId {
     }
 }
 
-const BEFORE_ID: &[u8] = b"{\"jsonrpc\":\"2.0\",\"id\":";
+/// What stands before the id of a message of ours.
+pub(crate) const BEFORE_ID: &[u8] = b"{\"jsonrpc\":\"2.0\",\"id\":";
 
 #[cfg(test)]
 mod tests {

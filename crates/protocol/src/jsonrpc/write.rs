@@ -4,6 +4,7 @@ use bytes::Bytes;
 
 use super::{ErrorObject, ExtraMembers, Message, MethodName, Response};
 use crate::framing::append_without_line_breaks;
+use crate::json_string;
 use crate::payload::Payload;
 
 impl Message {
@@ -83,7 +84,7 @@ impl MethodName {
                 out.extend_from_slice(method.name().as_bytes());
                 out.push(b'"');
             }
-            Self::Other(name) => write_string(name, out),
+            Self::Other(name) => json_string::write(name, out),
         }
     }
 }
@@ -123,7 +124,7 @@ fn write_error_head(error: &ErrorObject, out: &mut Vec<u8>) {
     out.extend_from_slice(b"{\"code\":");
     out.extend_from_slice(itoa::Buffer::new().format(error.code.0).as_bytes());
     out.extend_from_slice(b",\"message\":");
-    write_string(&error.message, out);
+    json_string::write(&error.message, out);
     write_extra(&error.extra, out);
     if error.data.is_some() {
         out.extend_from_slice(b",\"data\":");
@@ -137,11 +138,6 @@ fn write_extra(extra: &ExtraMembers, out: &mut Vec<u8>) {
         out.extend_from_slice(b"\":");
         append_without_line_breaks(value, out);
     }
-}
-
-fn write_string(text: &str, out: &mut Vec<u8>) {
-    // Strings always have a JSON form and a vector takes every write.
-    let _ = serde_json::to_writer(out, text);
 }
 
 fn append_line(payload: &Payload, out: &mut Vec<u8>) {

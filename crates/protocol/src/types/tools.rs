@@ -246,12 +246,15 @@ impl CallToolResult {
         Payload::from_own_plain(written)
     }
 
+    /// What stands before the first text of a result, as most servers write it and we do.
+    pub(crate) const BEFORE_TEXT: &[u8] = br#""content":[{"type":"text","text":"#;
+
     /// How much [`write_text`](Self::write_text) appends besides the text itself.
-    pub(crate) const AROUND_TEXT: usize = BEFORE_TEXT.len() + AFTER_TEXT.len() + 2;
+    pub(crate) const AROUND_TEXT: usize = Self::BEFORE_TEXT.len() + AFTER_TEXT.len() + 2;
 
     /// Appends the members of a result that is one text.
     pub(crate) fn write_text(text: &str, out: &mut Vec<u8>) {
-        out.extend_from_slice(BEFORE_TEXT);
+        out.extend_from_slice(Self::BEFORE_TEXT);
         json_string::write(text, out);
         out.extend_from_slice(AFTER_TEXT);
     }
@@ -287,7 +290,6 @@ impl CallToolResult {
     }
 }
 
-const BEFORE_TEXT: &[u8] = br#""content":[{"type":"text","text":"#;
 const AFTER_TEXT: &[u8] = b"}]";
 
 /// From here on it is not worth the trouble that room is exact.

@@ -6,7 +6,7 @@
 //! Specification: basic (requests), basic/patterns/progress.
 
 use crate::envelope::{append_rest, prepend};
-use crate::jsonrpc::{Message, MethodName, Request, RequestId};
+use crate::jsonrpc::{BEFORE_ID, Message, MethodName, Request, RequestId};
 use crate::machine::Lane;
 use crate::machine::client::meta_text::MetaText;
 use crate::payload::Payload;
@@ -52,7 +52,7 @@ impl Departure<'_> {
         }
         let mut digits = itoa::Buffer::new();
         let id = digits.format(self.id).as_bytes();
-        out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
+        out.extend_from_slice(BEFORE_ID);
         out.extend_from_slice(id);
         self.method.write(out);
         match (self.meta, self.params) {
