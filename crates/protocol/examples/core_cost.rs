@@ -14,12 +14,14 @@ use std::time::Instant;
 
 use serde::Serialize;
 use switchboard_protocol::framing::LineDecoder;
-use switchboard_protocol::jsonrpc::{FrameReader, Limits, Message, RequestId, Response};
+use switchboard_protocol::jsonrpc::{Frame, FrameReader, Limits, Message, RequestId, Response};
 use switchboard_protocol::machine::Lane;
 use switchboard_protocol::machine::client::{
     self, CallKey, CallRequest, ClientConfig, ClientMachine, Mode,
 };
-use switchboard_protocol::machine::server::{Answer, Arrival, Reply, ServerConfig, ServerMachine};
+use switchboard_protocol::machine::server::{
+    self, Answer, Arrival, Reply, ServerConfig, ServerMachine,
+};
 use switchboard_protocol::types::{Implementation, ServerCapabilities, ToolsCapability};
 use switchboard_protocol::{Method, Payload};
 
@@ -61,12 +63,22 @@ fn serve(call: &str, count: usize) {
     for _ in 0..count.div_ceil(CALLS_PER_READ) {
         lines.push(calls.as_bytes());
         while let Some(line) = lines.next_line() {
-            let frame = reader.read_line(line);
-            let arrival = machine.receive(now, Lane::SHARED, frame, &mut outputs);
+            let lane = Lane::SHARED;
+            let (request, admitted) = match reader.read_line(line) {
+                Ok(Frame::Single(Message::Request(request))) => {
+                    let admitted = machine.admit_request(lane, &request, &mut outputs);
+                    (request, admitted)
+                }
+                frame => {
+                    machine.handle(now, server::Input::Received { lane, frame }, &mut outputs);
+                    continue;
+                }
+            };
             outputs.clear();
-            let Some(Arrival { serve, call, .. }) = arrival else {
+            let Some(admitted) = admitted else {
                 continue;
             };
+            let Arrival { serve, call, .. } = machine.arrive(lane, request, admitted);
             black_box(serve.params.as_ref().and_then(Payload::name_bytes));
             let answer = Answer::Result(result.clone());
             let reply = machine.answer(now, call, &serve, answer, &mut outputs);

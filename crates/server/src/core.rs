@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use switchboard_protocol::jsonrpc::{ErrorObject, Frame, Malformed, Request};
+use switchboard_protocol::jsonrpc::{ErrorObject, Frame, Malformed, Message, Request};
 use switchboard_protocol::machine::Lane;
 use switchboard_protocol::machine::server::{
     Admitted, Answer, Arrival, Arriving, AskError, AskKey, Input, Output, Reply, Serve, ServeKey,
@@ -113,12 +113,16 @@ impl Core {
         frame: Result<Frame, Malformed>,
         out: &mut Vec<Output>,
     ) -> Option<Arrival> {
-        let place = out.len();
-        let arrival = self.machine.receive(now, lane, frame, out);
-        if out.len() > place {
-            self.take_own(place, out);
+        match frame {
+            Ok(Frame::Single(Message::Request(request))) => {
+                let admitted = self.admit(lane, &request, out)?;
+                Some(self.machine.arrive(lane, request, admitted))
+            }
+            frame => {
+                self.handle(now, Input::Received { lane, frame }, out);
+                None
+            }
         }
-        arrival
     }
 
     /// Takes in a request that came by itself. If it may be handled, it

@@ -1,7 +1,7 @@
 //! Calls that are handled where they come in.
 //!
 //! Most handlers have their answer at once. A driver that can wait for them takes a request
-//! with [`ServerMachine::receive`], and only one whose handler must wait is
+//! with [`ServerMachine::admit_request`], and only one whose handler must wait is
 //! [entered](ServerMachine::enter) among the calls in flight. Everything that can
 //! happen to a call in flight (cancel, progress, questions, time) needs it to be entered first.
 //!
@@ -13,7 +13,7 @@ use std::time::Instant;
 use bytes::Bytes;
 
 use crate::envelope::Envelope;
-use crate::jsonrpc::{ErrorObject, Frame, Malformed, Message, Request, RequestId, Response};
+use crate::jsonrpc::{ErrorObject, Request, RequestId, Response};
 use crate::machine::Lane;
 use crate::machine::server::answering::{Verdict, judge};
 use crate::machine::server::input::{Answer, Caller, Output, Serve};
@@ -113,32 +113,8 @@ pub struct Admitted {
 }
 
 impl ServerMachine {
-    /// Takes in a frame as [`Input::Received`](super::Input::Received) does, but gives out a
-    /// request that may be handled instead of entering it.
-    pub fn receive(
-        &mut self,
-        now: Instant,
-        lane: Lane,
-        frame: Result<Frame, Malformed>,
-        out: &mut Vec<Output>,
-    ) -> Option<Arrival> {
-        if self.over {
-            return None;
-        }
-        match frame {
-            Ok(Frame::Single(Message::Request(request))) => {
-                let admitted = self.take_request(lane, None, &request, out)?;
-                Some(self.arrive(lane, request, admitted))
-            }
-            frame => {
-                self.handle_frame(now, lane, frame, out);
-                None
-            }
-        }
-    }
-
-    /// Takes in a request that came by itself as [`receive`](Self::receive) does, in two steps:
-    /// if it may be handled, [`arrive`](Self::arrive) comes next.
+    /// Takes in a request that came by itself as [`Input::Received`](super::Input::Received)
+    /// does, but does not enter it: if it may be handled, [`arrive`](Self::arrive) comes next.
     pub fn admit_request(
         &mut self,
         lane: Lane,
@@ -254,7 +230,7 @@ const LONG_TEXT: usize = 8 * 1024;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::jsonrpc::{ErrorCode, Limits};
+    use crate::jsonrpc::{ErrorCode, Frame, Limits, Malformed, Message};
     use crate::machine::server::{Change, Input, ServerConfig};
     use crate::types::{Implementation, ServerCapabilities};
 
@@ -297,9 +273,13 @@ mod tests {
 
     fn arrived(machine: &mut ServerMachine, line: &str) -> Arrival {
         let mut out = Vec::new();
-        let arrival = machine.receive(now(), Lane::SHARED, frame(line), &mut out);
+        let Ok(Frame::Single(Message::Request(request))) = frame(line) else {
+            panic!("{line} is no request");
+        };
+        let admitted = machine.admit_request(Lane::SHARED, &request, &mut out);
         assert_eq!(out, []);
-        arrival.expect("a handler is wanted")
+        let admitted = admitted.expect("a handler is wanted");
+        machine.arrive(Lane::SHARED, request, admitted)
     }
 
     /// What a reply is on the wire.
