@@ -33,6 +33,9 @@ impl Handle {
     }
 
     /// Takes a tool away: false if there was none of this name. Calls in flight go on.
+    ///
+    /// What a tool holds that the server was built with is dropped with the server; what one
+    /// holds that was added later, as soon as no call needs it.
     pub fn remove_tool(&self, name: &str) -> bool {
         self.change(Change::Tools, |catalog| catalog.tools.remove(name))
     }

@@ -37,6 +37,10 @@ pub(crate) struct Router {
     offers: Arc<Offers>,
     /// The tools that there were when this was made, and in which edition: as long as nothing
     /// has changed since, as in most servers nothing does, they are found without a lock.
+    ///
+    /// One of them that is taken away later is not found here any more, but what it holds lives
+    /// as long as the server. That is no more than what was built with it, whatever comes and
+    /// goes; to let go of it would take a count or a lock at every call.
     first_tools: Shelf<ToolEntry>,
     first_edition: u64,
     tasks: Option<Tasks>,

@@ -33,16 +33,21 @@ impl Router {
             return refuse("arguments must be an object");
         };
         let changed;
-        let entry = if let Some(tools) = self.first_tools() {
-            tools.find(&name)
+        let found = if let Some(tools) = self.first_tools() {
+            let handlers = || self.catalog().tool_handlers.clone();
+            tools.find(&name).ok_or_else(handlers)
         } else {
-            changed = self.catalog().tools.find(&name).cloned();
-            changed.as_ref()
+            let catalog = self.catalog();
+            changed = catalog.tools.find(&name).cloned();
+            let handlers = || catalog.tool_handlers.clone();
+            changed.as_ref().ok_or_else(handlers)
         };
-        let Some(entry) = entry else {
-            let handlers = self.catalog().tool_handlers.clone();
-            let name = String::from_utf8_lossy(&name);
-            return self.call_handler(&handlers, &name, given, context);
+        let entry = match found {
+            Ok(entry) => entry,
+            Err(handlers) => {
+                let name = String::from_utf8_lossy(&name);
+                return self.call_handler(&handlers, &name, given, context);
+            }
         };
         if let Some(parameters) = &entry.parameters
             && let Err(error) = check_headers(parameters, context, given)
