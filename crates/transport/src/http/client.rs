@@ -85,9 +85,11 @@ impl HttpClient {
 
     /// Sends a request and waits for the head of its answer, whatever its status.
     ///
-    /// Within the origin, 307 and 308 are followed, if redirects are at all. After a 401 or 403 the credentials are
-    /// asked for others, unless the request brought its own. Nothing else is ever sent twice,
-    /// but what was not sent at all: a request for a kept connection that had been closed.
+    /// Within the origin, 307 and 308 are followed, unless
+    /// [`follows_redirects`](ClientSettings::follows_redirects) says otherwise. After a 401 or
+    /// 403 the credentials are asked for others, unless the request brought its own. Nothing
+    /// else is ever sent twice, but what was not sent at all: a request for a kept connection
+    /// that had been closed.
     ///
     /// # Errors
     /// When there is no answer, or it leads elsewhere.
