@@ -175,7 +175,7 @@ async fn a_process_that_is_killed_while_it_renews_holds_up_nobody() {
     );
 }
 
-/// No test by itself: what the others start.
+/// Not a test by itself: what the others start.
 #[tokio::test]
 async fn a_process_with_a_login() {
     let (Ok(task), Ok(server), Some(folder)) =

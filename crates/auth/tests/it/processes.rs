@@ -107,7 +107,7 @@ fn a_lock_is_free_when_its_holder_was_killed() {
     block_on(store.lock(SERVER)).unwrap();
 }
 
-/// No test by itself: what the others start.
+/// Not a test by itself: what the others start.
 #[test]
 fn a_process_of_these_tests() {
     let (Ok(task), Some(folder)) = (env::var(TASK), env::var_os(FOLDER)) else {

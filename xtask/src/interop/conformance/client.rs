@@ -87,12 +87,8 @@ impl Runs {
         command.arg(script).args(["list", "--client"]);
         let listed = process::run_bounded(&mut command, Show::Nothing, RUN_LIMIT)?;
         listed.check("the suite's list")?;
-        let unplayed = unplayed(&listed.stdout);
-        let names = listed
-            .stdout
-            .iter()
-            .filter(|line| line.contains(" ["))
-            .count();
+        let listed = read_list(&listed.stdout)?;
+        let (unplayed, names) = (unplayed(&listed), listed.len());
         if names == 0 || !unplayed.is_empty() {
             return Err(format!(
                 "conformance client: {unplayed:?} of {names} not played"
@@ -123,22 +119,61 @@ impl Runs {
     }
 }
 
-/// What the suite lists and we do not play, as `revision name`; an extension has no revision.
-fn unplayed(lines: &[String]) -> Vec<String> {
-    let mut unplayed = Vec::new();
+/// A scenario as the suite lists it, and the revisions that it is for.
+#[derive(Debug, PartialEq, Eq)]
+struct Listed<'a> {
+    name: &'a str,
+    /// Without any, it is for an extension.
+    revisions: Vec<&'a str>,
+}
+
+/// Reads the suite's list: a heading, then `  - name [revision,revision]` for each scenario. A
+/// line that is written otherwise is an error, so that no scenario is missed for its form.
+fn read_list(lines: &[String]) -> Result<Vec<Listed<'_>>, String> {
+    let mut listed = Vec::new();
     for line in lines {
-        let listed = line.trim_start().strip_prefix("- ");
-        let listed = listed.and_then(|rest| rest.strip_suffix(']')?.split_once(" ["));
-        let Some((name, revisions)) = listed else {
+        let is_heading = line.ends_with(':') && !line.trim_start().starts_with('-');
+        if line.trim().is_empty() || is_heading {
             continue;
+        }
+        let scenario = Listed::read(line);
+        listed.push(scenario.ok_or_else(|| format!("the suite lists {line:?}, which is no name"))?);
+    }
+    Ok(listed)
+}
+
+impl<'a> Listed<'a> {
+    fn read(line: &'a str) -> Option<Self> {
+        let (name, revisions) = line
+            .trim()
+            .strip_prefix("- ")?
+            .strip_suffix(']')?
+            .split_once(" [")?;
+        let revisions = match revisions {
+            "extension" => Vec::new(),
+            revisions => revisions.split(',').map(str::trim).collect(),
         };
-        for revision in revisions.split(',').map(str::trim) {
-            let is_it = |(of, own): &&(&str, &str)| {
-                *own == name && (*of == revision || revision == "extension")
-            };
-            if !SCENARIOS.iter().any(|scenario| is_it(&scenario)) {
+        let is_date = |text: &&str| {
+            let digits = text.split('-').map(str::len);
+            digits.eq([4, 2, 2]) && text.starts_with("20")
+        };
+        let is_named = !name.is_empty() && !name.contains(char::is_whitespace);
+        (is_named && revisions.iter().all(is_date)).then_some(Self { name, revisions })
+    }
+}
+
+/// What the suite lists and we do not play, as `revision name`; an extension is to be played in
+/// any revision.
+fn unplayed(listed: &[Listed<'_>]) -> Vec<String> {
+    let mut unplayed = Vec::new();
+    for Listed { name, revisions } in listed {
+        for revision in revisions {
+            if !SCENARIOS.contains(&(revision, name)) {
                 unplayed.push(format!("{revision} {name}"));
             }
+        }
+        if revisions.is_empty() && !SCENARIOS.iter().any(|(_, own)| own == name) {
+            unplayed.push(format!("extension {name}"));
         }
     }
     unplayed
@@ -261,11 +296,36 @@ mod tests {
             "Client scenarios (test against a client):",
             "  - initialize [2025-06-18,2025-11-25]",
             "  - auth/dpop [extension]",
+            "",
             "  - tools_call [2024-11-05,2026-07-28]",
             "  - new [extension]",
         ];
-        let unplayed = unplayed(&lines.map(str::to_owned));
-        assert_eq!(unplayed, ["2024-11-05 tools_call", "extension new"]);
+        let lines = lines.map(str::to_owned);
+        let listed = read_list(&lines).unwrap();
+        assert_eq!(listed.len(), 4);
+        assert_eq!(
+            unplayed(&listed),
+            ["2024-11-05 tools_call", "extension new"]
+        );
+    }
+
+    #[test]
+    fn a_line_of_another_form_is_no_list() {
+        for line in [
+            "  - new",
+            "  - new:",
+            "  - new []",
+            "  - new [draft]",
+            "  - new [2025-06-18",
+            "  * new [2025-06-18]",
+            "  -  [2025-06-18]",
+            "  new [2025-06-18]",
+            "  - new [2025-06-18] (slow)",
+        ] {
+            let lines = ["Scenarios:".to_owned(), line.to_owned()];
+            let error = read_list(&lines).unwrap_err();
+            assert!(error.contains("new") || error.contains("[2025"), "{error}");
+        }
     }
 
     #[test]
