@@ -87,8 +87,8 @@ async function listen() {
 function administer(commands) {
   return async (request, response) => {
     try {
-      if (request.method === "POST") {
-        const command = commands[request.url];
+      if (request.method !== "GET" || request.url !== "/counts") {
+        const command = request.method === "POST" && commands[request.url];
         if (!command) return response.writeHead(404).end();
         await command(request.headers["content-length"] > 0 ? await json(request) : {});
       }

@@ -13,6 +13,7 @@ import socket
 import sys
 import threading
 import time
+from urllib.parse import parse_qsl
 
 import uvicorn
 from mcp.server.auth.middleware.auth_context import get_access_token
@@ -84,18 +85,13 @@ class Memory:
         return self.codes.get(authorization_code)
 
     async def exchange_authorization_code(self, client, authorization_code: AuthorizationCode) -> OAuthToken:
-        count("token authorization_code")
         del self.codes[authorization_code.code]
         return self.give(authorization_code, authorization_code.scopes)
 
     async def load_refresh_token(self, client, refresh_token: str) -> RefreshToken | None:
-        found = self.refresh.get(refresh_token)
-        if found is None:
-            count("token refresh_token invalid_grant")
-        return found
+        return self.refresh.get(refresh_token)
 
     async def exchange_refresh_token(self, client, refresh_token: RefreshToken, scopes: list[str]) -> OAuthToken:
-        count("token refresh_token")
         del self.refresh[refresh_token.token]
         return self.give(refresh_token, scopes)
 
@@ -165,36 +161,62 @@ async def login(request: Request) -> Response:
 
 @server.custom_route("/control/{command}", methods=["GET", "POST"])
 async def control(request: Request) -> Response:
-    match request.path_params["command"]:
-        case "settings":
+    match request.method, request.path_params["command"]:
+        case "GET", "counts":
+            pass
+        case "POST", "settings":
             settings.update(await request.json())
-        case "refuse":
+        case "POST", "refuse":
             memory.access.clear()
-        case "revoke":
+        case "POST", "revoke":
             memory.access.clear()
             memory.refresh.clear()
-        case "forget":
+        case "POST", "forget":
             memory.clients.clear()
+        case _:
+            return Response(status_code=404)
     answer = JSONResponse(dict(counts))
     counts.clear()
     return answer
 
 
 def counting(app):
+    """Counts what is asked, and what the SDK answers: before the answer goes out."""
+
     async def counted(scope, receive, send):
         if scope["type"] != "http" or scope["path"].startswith("/control/"):
             return await app(scope, receive, send)
-        asked = f"{scope['method']} {scope['path']}"
+        path, status, form, answer = scope["path"], 0, bytearray(), bytearray()
+        asked = f"{scope['method']} {path}"
         count(asked)
 
+        async def receiving():
+            message = await receive()
+            if path == "/token":
+                form.extend(message.get("body", b""))
+            return message
+
         async def sending(message):
-            if message["type"] == "http.response.start" and scope["path"] == "/mcp":
-                count(f"server {asked} {message['status']}")
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                if path == "/mcp":
+                    count(f"server {asked} {status}")
+            elif path == "/token":
+                answer.extend(message.get("body", b""))
+                if not message.get("more_body", False):
+                    count_token(form, answer, status)
             await send(message)
 
-        await app(scope, receive, sending)
+        await app(scope, receiving, sending)
 
     return counted
+
+
+def count_token(form: bytes, answer: bytes, status: int) -> None:
+    """As `authority.mjs` does: by the kind of grant, and the error if there was one."""
+    name = f"token {dict(parse_qsl(form.decode())).get('grant_type')}"
+    count(name if status == 200 else f"{name} {json.loads(answer)['error']}")
 
 
 def end_with_input() -> None:

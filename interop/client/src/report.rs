@@ -1,5 +1,6 @@
-//! The line that a check prints. Only this file prints.
+//! The line that a check prints, and an error in one. Only this file prints.
 
+use std::error::Error;
 use std::fmt::Display;
 
 /// What was found so far.
@@ -24,6 +25,17 @@ impl Report {
     pub(crate) const fn has_failed(&self) -> bool {
         self.failed
     }
+}
+
+/// An error with its causes.
+pub(crate) fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text += &format!(": {error}");
+        cause = error.source();
+    }
+    text
 }
 
 #[expect(

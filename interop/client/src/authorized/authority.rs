@@ -2,19 +2,23 @@
 //! trust them.
 
 use std::fs::File;
-use std::io::{BufRead as _, BufReader};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Stdio;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Method, Request};
 use serde_json::Value;
 use switchboard_client::ClientSettings;
 use switchboard_transport::http::client::HttpClient;
+use tokio::io::{AsyncBufReadExt as _, BufReader};
+use tokio::process::{Child, Command};
+use tokio::time::timeout;
 
 /// All of them, running until this is dropped.
 pub(crate) struct Authority {
-    child: Child,
+    /// It ends with its input, and is killed with this in case that it does not.
+    _child: Child,
     client: HttpClient,
     places: Value,
 }
@@ -22,44 +26,52 @@ pub(crate) struct Authority {
 impl Authority {
     /// `authority.mjs`; `path` is that of the issuer, empty for none. What it says beside the
     /// answers is in the file `log`.
-    pub(crate) fn start_node(node: &Path, path: &str, log: &Path) -> Result<Self, String> {
+    pub(crate) async fn start_node(node: &Path, path: &str, log: &Path) -> Result<Self, String> {
         let mut command = Command::new("node");
         command
             .arg(node.join("authority.mjs"))
             .args(["--path", path]);
-        Self::start(command, log)
+        Self::start(command, log).await
     }
 
     /// `authority.py`, with the SDK beside this `python`.
-    pub(crate) fn start_python(python: &Path, scripts: &Path, log: &Path) -> Result<Self, String> {
+    pub(crate) async fn start_python(
+        python: &Path,
+        scripts: &Path,
+        log: &Path,
+    ) -> Result<Self, String> {
         let mut command = Command::new(python.join("python"));
         command.arg(scripts.join("authority.py"));
         command.env("PYTHONDONTWRITEBYTECODE", "1");
-        Self::start(command, log)
+        Self::start(command, log).await
     }
 
-    fn start(mut command: Command, log: &Path) -> Result<Self, String> {
-        let program = command.get_program().to_string_lossy().into_owned();
+    async fn start(mut command: Command, log: &Path) -> Result<Self, String> {
+        let program = command.as_std().get_program();
+        let program = program.to_string_lossy().into_owned();
         let file = File::create(log);
         let file = file.map_err(|error| format!("{} cannot be made: {error}", log.display()))?;
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        command.stderr(file);
+        command.stderr(file).kill_on_drop(true);
         let client = HttpClient::new(ClientSettings::default());
         let child = command.spawn();
-        let mut authority = Self {
-            child: child.map_err(|error| format!("{program} could not be started: {error}"))?,
-            client: client.map_err(|error| error.to_string())?,
-            places: Value::Null,
-        };
+        let mut child =
+            child.map_err(|error| format!("{program} could not be started: {error}"))?;
+        let stdout = child.stdout.take().ok_or("no stdout")?;
         let mut line = String::new();
-        let stdout = authority.child.stdout.take().ok_or("no stdout")?;
-        let read = BufReader::new(stdout).read_line(&mut line);
-        read.map_err(|error| format!("it says nothing: {error}"))?;
-        authority.places = serde_json::from_str(&line).map_err(|_| {
+        let mut stdout = BufReader::new(stdout);
+        let read = timeout(START, stdout.read_line(&mut line)).await;
+        let read = read.map_err(|_| format!("{program} says nothing within {START:?}"))?;
+        read.map_err(|error| format!("{program} says nothing: {error}"))?;
+        let places = serde_json::from_str(&line).map_err(|_| {
             let more = log.display();
             format!("{program} does not say where it is but {line:?}; see {more}")
         })?;
-        Ok(authority)
+        Ok(Self {
+            _child: child,
+            client: client.map_err(|error| error.to_string())?,
+            places,
+        })
     }
 
     /// What it said about itself, by a JSON pointer such as `/jwt`.
@@ -94,14 +106,6 @@ impl Authority {
     }
 }
 
-impl Drop for Authority {
-    fn drop(&mut self) {
-        // It ends with its input, and this is for the case that it does not.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
 /// How often each endpoint was asked, as `authority.mjs` names them.
 #[derive(Debug)]
 pub(crate) struct Counts(Value);
@@ -122,3 +126,6 @@ impl Counts {
         Ok(())
     }
 }
+
+// Python takes a few seconds on a busy machine.
+const START: Duration = Duration::from_secs(30);

@@ -1,12 +1,12 @@
 //! A browser as far as a login needs one: it keeps cookies, follows redirects, sends forms.
 
 use bytes::Bytes;
-use http::header::{CONTENT_TYPE, COOKIE, LOCATION, SET_COOKIE};
+use http::header::{CONTENT_TYPE, COOKIE, SET_COOKIE};
 use http::{HeaderMap, HeaderValue, Method, Request, Uri};
-use switchboard_client::ClientSettings;
 use switchboard_transport::http::client::HttpClient;
 
 use crate::page::{Form, link};
+use crate::redirects;
 
 /// What a person does on a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,9 +17,25 @@ pub(crate) enum Manner {
     Refuses,
 }
 
-/// A browser that was just installed: without a cookie.
+/// Opens a page with a browser that was just installed, and goes on until it is sent to `back`;
+/// gives the whole address of that. Without a `back` it goes on until nothing is left to fill
+/// in, and gives that page's text.
+pub(crate) async fn visit(
+    url: &str,
+    back: Option<&str>,
+    manner: Manner,
+    name: &str,
+) -> Result<String, String> {
+    let mut browser = Browser {
+        client: redirects::client()?,
+        cookies: Vec::new(),
+    };
+    browser.visit(url, back, manner, name).await
+}
+
+/// A browser, and what it keeps from one page to the next.
 #[derive(Debug)]
-pub(crate) struct Browser {
+struct Browser {
     client: HttpClient,
     cookies: Vec<Cookie>,
 }
@@ -41,19 +57,7 @@ enum Stand {
 }
 
 impl Browser {
-    pub(crate) fn new() -> Result<Self, String> {
-        let mut settings = ClientSettings::default();
-        settings.follows_redirects = false;
-        let client = HttpClient::new(settings).map_err(|error| error.to_string())?;
-        Ok(Self {
-            client,
-            cookies: Vec::new(),
-        })
-    }
-
-    /// Opens a page and goes on until it is sent to `back`; gives the whole address of that.
-    /// Without a `back` it goes on until nothing is left to fill in, and gives that page's text.
-    pub(crate) async fn visit(
+    async fn visit(
         &mut self,
         url: &str,
         back: Option<&str>,
@@ -103,9 +107,7 @@ impl Browser {
                     false => Err(format!("{url} answered {}: {text}", received.status)),
                 };
             }
-            let location = received.headers.get(LOCATION);
-            let location = location.and_then(|value| value.to_str().ok());
-            let location = location.ok_or("a redirect to nowhere")?;
+            let location = redirects::location(&received.headers)?;
             if back.is_some_and(|back| is_below(location, back)) {
                 return Ok(Stand::Back(location.to_owned()));
             }

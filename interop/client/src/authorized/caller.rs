@@ -6,6 +6,8 @@ use serde_json::Value;
 use switchboard_auth::OAuth;
 use switchboard_client::{Class, Client, Error, Spec};
 
+use crate::report::chain;
+
 /// Connects, calls one tool, and closes; gives what the tool said about the token.
 pub(crate) async fn call(login: &OAuth, server: &str, tool: &str) -> Result<Value, Failure> {
     let client = connect(login, server).await?;
@@ -43,15 +45,9 @@ pub(crate) struct Failure {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        let mut text = error.to_string();
-        let mut cause = std::error::Error::source(&error);
-        while let Some(error) = cause {
-            text += &format!(": {error}");
-            cause = error.source();
-        }
         Self {
             class: error.class(),
-            text,
+            text: chain(&error),
         }
     }
 }

@@ -120,10 +120,11 @@ async fn refused(stage: &Stage) -> Result<(), String> {
     round.administer("/refuse").await?;
     tells(&ask(&client, "whoami").await?, "subject", NAME)?;
     client.close().await;
-    round
-        .counts()
-        .await?
-        .check(&[("token refresh_token", 1), (round.words.authorize, 0)])
+    round.counts().await?.check(&[
+        ("server POST /mcp 401", 1),
+        ("token refresh_token", 1),
+        (round.words.authorize, 0),
+    ])
 }
 
 async fn rotation(stage: &Stage) -> Result<(), String> {

@@ -27,6 +27,8 @@ mod page;
 mod people;
 mod person;
 mod proofs;
+#[path = "../redirects.rs"]
+mod redirects;
 #[path = "../report.rs"]
 mod report;
 mod stage;
@@ -64,18 +66,23 @@ async fn run(arguments: Arguments) -> Result<bool, String> {
     let scratch = &arguments.scratch;
     let mut course = Course::new(arguments.names);
 
-    let stage = Stage::new("oidc-provider", PROVIDER, scratch, |log| {
-        Authority::start_node(&arguments.node, "", log)
+    let stage = Stage::new("oidc-provider", PROVIDER, scratch, async |log| {
+        Authority::start_node(&arguments.node, "", &log).await
     });
+    let stage = stage.await;
     everywhere::check(&stage, &mut course).await;
     people::check(&stage, &mut course).await;
     machines::check(&stage, &mut course).await;
     proofs::check(&stage, &mut course).await;
     drop(stage);
 
-    let stage = Stage::new("oidc-provider below a path", PROVIDER, scratch, |log| {
-        Authority::start_node(&arguments.node, "/tenant/one", log)
-    });
+    let stage = Stage::new(
+        "oidc-provider below a path",
+        PROVIDER,
+        scratch,
+        async |log| Authority::start_node(&arguments.node, "/tenant/one", &log).await,
+    );
+    let stage = stage.await;
     everywhere::check(&stage, &mut course).await;
     drop(stage);
 
@@ -83,9 +90,10 @@ async fn run(arguments: Arguments) -> Result<bool, String> {
         ("Python SDK 2.x", &arguments.python),
         ("Python SDK 1.x", &arguments.python_v1),
     ] {
-        let stage = Stage::new(name, PYTHON, scratch, |log| {
-            Authority::start_python(python, &arguments.scripts, log)
+        let stage = Stage::new(name, PYTHON, scratch, async |log| {
+            Authority::start_python(python, &arguments.scripts, &log).await
         });
+        let stage = stage.await;
         everywhere::check(&stage, &mut course).await;
     }
     Ok(!course.has_failed())

@@ -1,18 +1,20 @@
 //! Many at once with one token that has ended: one of them renews it, and all go on.
 
 use std::env;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _, stdin};
+use std::io::{Read as _, stdin};
 use std::path::Path;
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::Stdio;
 use std::sync::Arc;
 
 use switchboard_auth::{FileStore, Nobody, OAuth};
-use tokio::task::JoinSet;
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
+use tokio::process::{Child, ChildStdout, Command};
+use tokio::task::{JoinSet, spawn_blocking};
 
 use crate::caller::{call, tells};
 use crate::person::NAME;
 use crate::report::line;
-use crate::stage::{Round, Stage, tokens, words};
+use crate::stage::{Round, Stage, words};
 
 /// In one process, with one login.
 pub(crate) async fn calls(stage: &Stage) -> Result<(), String> {
@@ -39,14 +41,14 @@ pub(crate) async fn processes(stage: &Stage) -> Result<(), String> {
         .collect();
     let mut callers = started?;
     for caller in &mut callers {
-        caller.expect(READY)?;
+        caller.expect(READY).await?;
     }
     for caller in &mut callers {
-        caller.go()?;
+        caller.go().await?;
     }
     for caller in &mut callers {
-        caller.expect(DONE)?;
-        caller.end()?;
+        caller.expect(DONE).await?;
+        caller.end().await?;
     }
     renewed_once(&round).await
 }
@@ -59,8 +61,8 @@ pub(crate) async fn be_called(server: &str, folder: &Path) -> Result<(), String>
         .map_err(words)?;
     login.status().await.map_err(words)?;
     line(READY);
-    let mut word = [0];
-    let go = stdin().read_exact(&mut word);
+    let go = spawn_blocking(|| stdin().read_exact(&mut [0])).await;
+    let go = go.map_err(|error| error.to_string())?;
     go.map_err(|error| format!("nobody says go: {error}"))?;
     tells(&call(&login, server, "whoami").await?, "subject", NAME)?;
     line(DONE);
@@ -71,9 +73,7 @@ pub(crate) async fn be_called(server: &str, folder: &Path) -> Result<(), String>
 async fn ended<'a>(round: &'a Round<'_>) -> Result<&'a str, String> {
     let server = round.server()?;
     round.logged_in(server).await?;
-    let mut entry = round.stored(server).await?;
-    tokens(&mut entry)?.expires_at = Some(1);
-    round.save(&entry).await?;
+    round.expire(server).await?;
     Ok(server)
 }
 
@@ -89,7 +89,7 @@ async fn renewed_once(round: &Round<'_>) -> Result<(), String> {
 /// A process, killed when this is dropped.
 struct Caller {
     child: Child,
-    said: BufReader<ChildStdout>,
+    said: Lines<BufReader<ChildStdout>>,
 }
 
 impl Caller {
@@ -98,47 +98,39 @@ impl Caller {
         let mut command = Command::new(program);
         command.args(["--call", server, "--scratch"]).arg(folder);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.kill_on_drop(true);
         let child = command.spawn();
         let mut child = child.map_err(|error| format!("a process does not start: {error}"))?;
         let stdout = child.stdout.take().ok_or("a process without stdout")?;
         Ok(Self {
             child,
-            said: BufReader::new(stdout),
+            said: BufReader::new(stdout).lines(),
         })
     }
 
-    fn go(&mut self) -> Result<(), String> {
+    async fn go(&mut self) -> Result<(), String> {
         let stdin = self.child.stdin.as_mut().ok_or("a process without stdin")?;
-        let said = stdin.write_all(b"\n");
+        let said = stdin.write_all(b"\n").await;
         said.map_err(|error| format!("a process has ended: {error}"))
     }
 
-    fn expect(&mut self, wanted: &str) -> Result<(), String> {
-        let mut said = String::new();
-        let read = self.said.read_line(&mut said);
-        match read {
-            Ok(_) if said.trim() == wanted => Ok(()),
-            Ok(_) => Err(format!(
+    async fn expect(&mut self, wanted: &str) -> Result<(), String> {
+        match self.said.next_line().await {
+            Ok(Some(said)) if said == wanted => Ok(()),
+            Ok(said) => Err(format!(
                 "a process should say {wanted} and said {:?}",
-                said.trim()
+                said.unwrap_or_default()
             )),
             Err(error) => Err(error.to_string()),
         }
     }
 
-    fn end(&mut self) -> Result<(), String> {
-        match self.child.wait() {
+    async fn end(&mut self) -> Result<(), String> {
+        match self.child.wait().await {
             Ok(status) if status.success() => Ok(()),
             Ok(status) => Err(format!("a process ended with {status}")),
             Err(error) => Err(error.to_string()),
         }
-    }
-}
-
-impl Drop for Caller {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 

@@ -1,12 +1,13 @@
 //! How people log in: with a browser, on another device, for more, not at all.
 
-use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use switchboard_auth::{Browser, ClientOrigin, Nobody};
 use tokio::runtime::Handle;
+use tokio::sync::mpsc::{Receiver, channel};
+use tokio::time::timeout;
 
-use crate::browser::{Browser as Screen, Manner};
+use crate::browser::{self, Manner};
 use crate::caller::{ask, call, connect, tells, wants_login};
 use crate::course::Course;
 use crate::person::{NAME, Person};
@@ -16,7 +17,11 @@ use crate::stage::{HINT, Stage, same, tokens, words};
 pub(crate) async fn check(stage: &Stage, course: &mut Course) {
     let name = stage.name;
     course
-        .check(name, "a browser comes back to the loopback", browser(stage))
+        .check(
+            name,
+            "a browser comes back to the loopback",
+            loopback(stage),
+        )
         .await;
     course
         .check(name, "a page without a way back ends in time", stuck(stage))
@@ -50,37 +55,33 @@ pub(crate) async fn check(stage: &Stage, course: &mut Course) {
 }
 
 /// The browser of the library, whose opener is a program that really comes back.
-fn real(manner: Manner) -> (Browser, std::sync::mpsc::Receiver<Result<String, String>>) {
-    let (sender, receiver) = channel();
-    let sender = std::sync::Mutex::new(sender);
+fn real(manner: Manner) -> (Browser, Receiver<Result<String, String>>) {
+    let (sender, receiver) = channel(MOST_VISITS);
     let handle = Handle::current();
+    // Each has a thread of its own, where waiting holds up nobody.
     let browser = Browser::new().opener(move |page| {
-        let last = handle.block_on(async {
-            let mut screen = Screen::new()?;
-            screen.visit(page.as_str(), None, manner, NAME).await
-        });
-        if let Ok(sender) = sender.lock() {
-            // Whoever no longer looks has seen enough.
-            let _ = sender.send(last);
-        }
+        let last = handle.block_on(browser::visit(page.as_str(), None, manner, NAME));
+        // Whoever no longer looks has seen enough.
+        let _ = sender.try_send(last);
         Ok(())
     });
     (browser, receiver)
 }
 
-async fn browser(stage: &Stage) -> Result<(), String> {
+async fn loopback(stage: &Stage) -> Result<(), String> {
     let round = stage.begin("browser").await?;
     let server = round.server()?;
-    let (browser, pages) = real(Manner::Agrees);
+    let (browser, mut pages) = real(Manner::Agrees);
     let login = round.login(server, browser)?;
     tells(&call(&login, server, "whoami").await?, "subject", NAME)?;
-    let last = pages.recv_timeout(Duration::from_secs(10));
-    let last = last.map_err(|_| "the browser is still under way")??;
+    let last = timeout(Duration::from_secs(10), pages.recv()).await;
+    let last = last.map_err(|_| "the browser is still under way")?;
+    let last = last.ok_or("there was no browser")??;
     if !last.contains("close") {
         return Err(format!("the last page is {last}"));
     }
+    round.counts().await?.check(&[(METADATA, 1)])?;
     // A second login comes back to the same place, for which the client is registered.
-    round.counts().await?;
     login.login().await.map_err(words)?;
     round
         .counts()
@@ -107,7 +108,7 @@ async fn stuck(stage: &Stage) -> Result<(), String> {
     }
     round.save(&entry).await?;
     round.administer("/forget").await?;
-    let (browser, pages) = real(Manner::Agrees);
+    let (browser, mut pages) = real(Manner::Agrees);
     let login = round.login(server, browser.timeout(Duration::from_secs(2)))?;
     match login.login().await.map_err(words) {
         Err(text) if text.contains("within 2 s") => {}
@@ -188,10 +189,7 @@ async fn nobody(stage: &Stage) -> Result<(), String> {
     }
     // Nothing was looked up for it either.
     round.counts().await?.check(&[
-        (
-            "server GET /.well-known/oauth-protected-resource/mcp 200",
-            0,
-        ),
+        (METADATA, 0),
         (round.words.register, 0),
         (round.words.authorize, 0),
     ])
@@ -248,7 +246,7 @@ async fn audience(stage: &Stage) -> Result<(), String> {
     round
         .counts()
         .await?
-        .check(&[("server with a token /opaque", 0)])?;
+        .check(&[(WITH_TOKEN, 0), ("server POST /opaque 401", 1)])?;
     round.logged_in(other).await?;
     let access = |mut entry| Ok::<_, String>(tokens(&mut entry)?.access.reveal().to_owned());
     if access(round.stored(one).await?)? == access(round.stored(other).await?)? {
@@ -258,8 +256,16 @@ async fn audience(stage: &Stage) -> Result<(), String> {
         let login = round.login(server, Nobody)?;
         tells(&call(&login, server, "whoami").await?, "subject", NAME)?;
     }
-    round
-        .counts()
-        .await?
-        .check(&[("server POST /mcp 401", 0), ("server POST /opaque 401", 0)])
+    let counts = round.counts().await?;
+    if counts.of(WITH_TOKEN) == 0 {
+        return Err("no token came to the other server".to_owned());
+    }
+    counts.check(&[("server POST /mcp 401", 0), ("server POST /opaque 401", 0)])
 }
+
+/// What a server says about who gives out its tokens.
+const METADATA: &str = "server GET /.well-known/oauth-protected-resource/mcp 200";
+/// Requests of any kind.
+const WITH_TOKEN: &str = "server with a token /opaque";
+/// No check opens a browser more often.
+const MOST_VISITS: usize = 4;

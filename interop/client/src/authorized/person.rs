@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use switchboard_auth::{Asking, AuthError, DeviceCode, Interaction, LoginPage, Secret, Visit};
 
-use crate::browser::{Browser, Manner};
+use crate::browser::{self, Manner};
 
 /// Whom the authorization server will know.
 pub(crate) const NAME: &str = "alice";
@@ -64,11 +64,8 @@ impl Interaction for Person {
         self.visits.fetch_add(1, Ordering::Relaxed);
         Box::pin(async {
             let page = code.complete_page.as_ref().unwrap_or(&code.page);
-            let last = Browser::new()
-                .map_err(aborted)?
-                .visit(page.as_str(), None, self.manner, NAME)
-                .await
-                .map_err(aborted)?;
+            let last = browser::visit(page.as_str(), None, self.manner, NAME).await;
+            let last = last.map_err(aborted)?;
             match last.contains("Success") {
                 true => Ok(()),
                 false => Err(aborted(format!("the last page is {last}"))),
@@ -95,9 +92,8 @@ impl Visit for Trip {
 
     fn go<'a>(&'a mut self, page: &'a LoginPage) -> Asking<'a, Secret> {
         Box::pin(async {
-            let mut browser = Browser::new().map_err(aborted)?;
             let back = Some(self.redirect_uri.as_str());
-            let came_back = browser.visit(page.url.as_str(), back, self.manner, NAME);
+            let came_back = browser::visit(page.url.as_str(), back, self.manner, NAME);
             Ok(Secret::new(came_back.await.map_err(aborted)?))
         })
     }

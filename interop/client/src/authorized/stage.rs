@@ -1,6 +1,7 @@
 //! One authorization server with the servers behind it, and what each check has of its own.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -12,6 +13,7 @@ use switchboard_auth::{
 use crate::authority::{Authority, Counts};
 use crate::caller::{call, tells};
 use crate::person::{NAME, Person};
+use crate::report::chain;
 
 /// An authorization server. One that could not be started fails every check.
 pub(crate) struct Stage {
@@ -33,18 +35,22 @@ pub(crate) struct Words {
 }
 
 impl Stage {
-    pub(crate) fn new(
+    /// `start` gets the file for what the authorization server says beside its answers.
+    pub(crate) async fn new(
         name: &'static str,
         words: Words,
         scratch: &Path,
-        start: impl FnOnce(&Path) -> Result<Authority, String>,
+        start: impl AsyncFnOnce(PathBuf) -> Result<Authority, String>,
     ) -> Self {
         let scratch = scratch.join(name.replace(|letter: char| !letter.is_alphanumeric(), "-"));
         let made = fs::create_dir_all(&scratch);
         let made = made.map_err(|error| format!("{} cannot be made: {error}", scratch.display()));
         Self {
             name,
-            authority: made.and_then(|()| start(&scratch.join("log"))),
+            authority: match made {
+                Ok(()) => start(scratch.join("log")).await,
+                Err(reason) => Err(reason),
+            },
             scratch,
             words,
         }
@@ -55,11 +61,18 @@ impl Stage {
         let authority = self.authority.as_ref().map_err(String::clone)?;
         let usual = json!({"accessSeconds": LONG, "nonce": false, "serverNonce": null});
         authority.administer("/settings", &usual).await?;
-        Ok(Round {
-            authority,
-            words: self.words,
-            folder: self.scratch.join(folder),
-        })
+        let folder = self.scratch.join(folder);
+        // What another run has left there, if there was one.
+        match fs::remove_dir_all(&folder) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                Err(format!("{} cannot be emptied: {error}", folder.display()))
+            }
+            _ => Ok(Round {
+                authority,
+                words: self.words,
+                folder,
+            }),
+        }
     }
 }
 
@@ -138,6 +151,13 @@ impl Round<'_> {
         entry.ok_or_else(|| format!("nothing is stored for {server}"))
     }
 
+    /// The access token that is stored for a server has ended.
+    pub(crate) async fn expire(&self, server: &str) -> Result<(), String> {
+        let mut entry = self.stored(server).await?;
+        tokens(&mut entry)?.expires_at = Some(1);
+        self.save(&entry).await
+    }
+
     pub(crate) async fn save(&self, entry: &Entry) -> Result<(), String> {
         let saved = self.store().save(entry).await;
         saved.map_err(|error| error.to_string())
@@ -176,13 +196,7 @@ pub(crate) fn same<T: PartialEq + std::fmt::Debug>(
     reason = "it is given to `map_err` as it is"
 )]
 pub(crate) fn words(error: AuthError) -> String {
-    let mut text = error.to_string();
-    let mut cause = std::error::Error::source(&error);
-    while let Some(error) = cause {
-        text += &format!(": {error}");
-        cause = error.source();
-    }
-    text
+    chain(&error)
 }
 
 /// What somebody is told who is not logged in.

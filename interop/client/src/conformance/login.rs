@@ -6,16 +6,14 @@
 
 use std::sync::Arc;
 
-use http::header::LOCATION;
 use http::{Request, Uri};
 use serde_json::Value;
 use switchboard_auth::{
     Asking, AuthError, Grant, IdentityProvider, Interaction, LoginPage, MemoryStore, OAuth, Secret,
     SigningKey, TokenSource, Visit,
 };
-use switchboard_transport::http::client::{ClientSettings, HttpClient};
 
-use crate::Failure;
+use crate::{Failure, redirects};
 
 /// The login that a scenario wants.
 pub(crate) fn credentials(scenario: &str, url: &str, context: &Value) -> Result<OAuth, Failure> {
@@ -85,19 +83,13 @@ impl Visit for Browser {
     fn go<'a>(&'a mut self, page: &'a LoginPage) -> Asking<'a, Secret> {
         Box::pin(async move {
             let aborted = |reason: String| AuthError::LoginAborted { reason };
-            let mut settings = ClientSettings::default();
-            settings.follows_redirects = false;
-            let client = HttpClient::new(settings).map_err(|error| aborted(error.to_string()))?;
+            let client = redirects::client().map_err(aborted)?;
             let mut request = Request::new(bytes::Bytes::new());
             let uri: Result<Uri, _> = page.url.as_str().parse();
             *request.uri_mut() = uri.map_err(|error| aborted(error.to_string()))?;
             let answer = client.send(request).await;
             let answer = answer.map_err(|error| aborted(error.to_string()))?;
-            let location = answer
-                .headers
-                .get(LOCATION)
-                .and_then(|text| text.to_str().ok());
-            let location = location.ok_or_else(|| aborted("the page leads nowhere".to_owned()))?;
+            let location = redirects::location(&answer.headers).map_err(aborted)?;
             Ok(Secret::new(location))
         })
     }

@@ -9,6 +9,8 @@
 
 mod form;
 mod login;
+#[path = "../redirects.rs"]
+mod redirects;
 mod scenario;
 
 use std::env;

@@ -13,8 +13,7 @@ use switchboard_client::types::{
 use switchboard_client::{Change, Client, ErrorKind, Handlers};
 use tokio::sync::Notify;
 
-use crate::report::Report;
-use crate::visit::text;
+use crate::report::{Report, chain};
 
 /// What the host was asked and told.
 #[derive(Clone, Debug, Default)]
@@ -107,7 +106,7 @@ async fn sampling(client: &Client) -> Result<(), String> {
     let call = client
         .call("trigger-sampling-request")
         .arg("prompt", "the weather");
-    let result = call.await.map_err(|error| text(&error))?;
+    let result = call.await.map_err(|error| chain(&error))?;
     has(
         &result.joined_text(),
         "you asked: Resource trigger-sampling-request context: the weather",
@@ -116,7 +115,7 @@ async fn sampling(client: &Client) -> Result<(), String> {
 
 async fn elicitation(client: &Client) -> Result<(), String> {
     let call = client.call("trigger-elicitation-request");
-    let result = call.await.map_err(|error| text(&error))?;
+    let result = call.await.map_err(|error| chain(&error))?;
     let found = result.joined_text();
     has(&found, "ada@example.com")?;
     has(&found, "hero-1")
@@ -124,7 +123,7 @@ async fn elicitation(client: &Client) -> Result<(), String> {
 
 async fn roots(client: &Client) -> Result<(), String> {
     let call = client.call("get-roots-list");
-    let result = call.await.map_err(|error| text(&error))?;
+    let result = call.await.map_err(|error| chain(&error))?;
     has(&result.joined_text(), "file:///project/of/ours")
 }
 
@@ -132,7 +131,7 @@ async fn structured(client: &Client) -> Result<(), String> {
     let call = client
         .call("get-structured-content")
         .arg("location", "Chicago");
-    let weather: Value = call.structured().await.map_err(|error| text(&error))?;
+    let weather: Value = call.structured().await.map_err(|error| chain(&error))?;
     match weather.get("temperature").is_some_and(Value::is_number) {
         true => Ok(()),
         false => Err(format!("no temperature in {weather}")),
@@ -145,16 +144,16 @@ async fn contents(client: &Client) -> Result<(), String> {
     let image = client
         .call("get-tiny-image")
         .await
-        .map_err(|error| text(&error))?;
+        .map_err(|error| chain(&error))?;
     let links = client.call("get-resource-links").arg("count", 2);
-    let links = links.await.map_err(|error| text(&error))?;
+    let links = links.await.map_err(|error| chain(&error))?;
     let resource = client
         .call("get-resource-reference")
         .arg("resourceType", "Blob");
     let resource = resource
         .arg("resourceId", 1)
         .await
-        .map_err(|error| text(&error))?;
+        .map_err(|error| chain(&error))?;
     let all = [image, links, resource];
     let blocks = || all.iter().flat_map(|result| &result.content);
     let count = |is: fn(&&ContentBlock) -> bool| blocks().filter(is).count();
@@ -171,12 +170,12 @@ async fn reading(client: &Client) -> Result<(), String> {
     let templates = client
         .resource_templates()
         .await
-        .map_err(|error| text(&error))?;
+        .map_err(|error| chain(&error))?;
     if templates.len() < 2 {
         return Err(format!("{} templates", templates.len()));
     }
     let read = client.read("demo://resource/dynamic/text/7");
-    let read = read.await.map_err(|error| text(&error))?;
+    let read = read.await.map_err(|error| chain(&error))?;
     match read.contents.first() {
         Some(switchboard_client::types::ResourceContents::Text(contents)) => {
             has(&contents.text, "Resource 7")
@@ -186,7 +185,7 @@ async fn reading(client: &Client) -> Result<(), String> {
 }
 
 async fn prompting(client: &Client) -> Result<(), String> {
-    let prompts = client.prompts().await.map_err(|error| text(&error))?;
+    let prompts = client.prompts().await.map_err(|error| chain(&error))?;
     if !prompts
         .iter()
         .any(|prompt| prompt.name == "completable-prompt")
@@ -195,7 +194,7 @@ async fn prompting(client: &Client) -> Result<(), String> {
     }
     let arguments = [("department", "Sales"), ("name", "Eve")];
     let filled = client.prompt("completable-prompt", arguments);
-    let filled = filled.await.map_err(|error| text(&error))?;
+    let filled = filled.await.map_err(|error| chain(&error))?;
     let said = filled
         .messages
         .first()
@@ -214,7 +213,7 @@ async fn completing(client: &Client) -> Result<(), String> {
     let result = client
         .complete(&params)
         .await
-        .map_err(|error| text(&error))?;
+        .map_err(|error| chain(&error))?;
     match result.completion.values == ["Sales", "Support"] {
         true => Ok(()),
         false => Err(format!("came {:?}", result.completion.values)),
@@ -230,7 +229,7 @@ async fn progress(client: &Client) -> Result<(), String> {
         .on_progress(move |_| {
             count.fetch_add(1, Ordering::Relaxed);
         });
-    let result = call.await.map_err(|error| text(&error))?;
+    let result = call.await.map_err(|error| chain(&error))?;
     has(&result.joined_text(), "Steps: 4")?;
     match heard.load(Ordering::Relaxed) {
         4 => Ok(()),
@@ -251,14 +250,14 @@ async fn midway(client: &Client) -> Result<(), String> {
         Ok(Err(error)) if matches!(error.kind(), ErrorKind::Cancelled) => {}
         other => return Err(format!("not cancelled: {other:?}")),
     }
-    client.ping().await.map_err(|error| text(&error))
+    client.ping().await.map_err(|error| chain(&error))
 }
 
 async fn as_task(client: &Client) -> Result<(), String> {
     let call = client
         .call("simulate-research-query")
         .args(&json!({"topic": "python", "ambiguous": true}));
-    let result = call.await.map_err(|error| text(&error))?;
+    let result = call.await.map_err(|error| chain(&error))?;
     has(&result.joined_text(), "python")
 }
 
@@ -266,10 +265,10 @@ async fn subscription(client: &Client) -> Result<(), String> {
     let uri = "demo://resource/dynamic/text/1";
     let mut filter = SubscriptionFilter::default();
     filter.resource_subscriptions = Some(vec![uri.to_owned()]);
-    let mut subscription = client.listen(filter).await.map_err(|error| text(&error))?;
+    let mut subscription = client.listen(filter).await.map_err(|error| chain(&error))?;
     let toggle = || async {
         let call = client.call("toggle-subscriber-updates");
-        call.await.map(drop).map_err(|error| text(&error))
+        call.await.map(drop).map_err(|error| chain(&error))
     };
     toggle().await?;
     let next = tokio::time::timeout(PATIENCE, subscription.next()).await;
@@ -282,11 +281,11 @@ async fn subscription(client: &Client) -> Result<(), String> {
 
 async fn logging(client: &Client, told: &Told) -> Result<(), String> {
     let set = client.set_log_level(LoggingLevel::Debug).await;
-    set.map_err(|error| text(&error))?;
+    set.map_err(|error| chain(&error))?;
     let before = told.0.logs.load(Ordering::Relaxed);
     let toggle = || async {
         let call = client.call("toggle-simulated-logging");
-        call.await.map(drop).map_err(|error| text(&error))
+        call.await.map(drop).map_err(|error| chain(&error))
     };
     toggle().await?;
     let heard = async {

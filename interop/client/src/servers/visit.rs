@@ -8,7 +8,7 @@ use switchboard_client::{Class, Client, Error, ErrorKind, Spec, State};
 use crate::catalog::{Ask, Server, Slow, Start};
 use crate::everything::{self, Told};
 use crate::processes::{self, VARIABLE};
-use crate::report::Report;
+use crate::report::{Report, chain};
 use crate::started::Started;
 
 /// Takes all steps with one server. What cannot be reached has failed, and nothing else is tried.
@@ -102,11 +102,11 @@ async fn connect(
     };
     Client::connect_with(spec.name(&server.name), everything::host(told))
         .await
-        .map_err(|error| text(&error))
+        .map_err(|error| chain(&error))
 }
 
 async fn revision(client: &Client, server: &Server) -> Result<(), String> {
-    let ready = client.ready().await.map_err(|error| text(&error))?;
+    let ready = client.ready().await.map_err(|error| chain(&error))?;
     same(
         ready.revision.to_string().as_str(),
         server.revision,
@@ -116,9 +116,9 @@ async fn revision(client: &Client, server: &Server) -> Result<(), String> {
 
 /// Every list that the server declares; what it does not declare is not asked for.
 async fn lists(client: &Client, server: &Server) -> Result<(), String> {
-    let ready = client.ready().await.map_err(|error| text(&error))?;
+    let ready = client.ready().await.map_err(|error| chain(&error))?;
     let can = &ready.capabilities;
-    let tools = client.tools().await.map_err(|error| text(&error))?;
+    let tools = client.tools().await.map_err(|error| chain(&error))?;
     for tool in &server.tools {
         if tools.by_name(tool).is_none() {
             return Err(format!("no tool {tool} among {} tools", tools.len()));
@@ -148,14 +148,14 @@ fn listed(is_declared: bool, outcome: Result<(), Error>) -> Result<(), String> {
         }
         // postgres lists its tables, and there is no database.
         (true, Err(error)) if error.to_string().contains("ECONNREFUSED") => Ok(()),
-        (true, Err(error)) => Err(text(&error)),
+        (true, Err(error)) => Err(chain(&error)),
         (false, Err(error)) if matches!(error.kind(), ErrorKind::NotOffered(_)) => Ok(()),
         (false, other) => Err(format!("asked for what was not declared: {other:?}")),
     }
 }
 
 async fn answers(client: &Client, ask: &Ask) -> Result<(), String> {
-    let result = call(client, ask).await.map_err(|error| text(&error))?;
+    let result = call(client, ask).await.map_err(|error| chain(&error))?;
     let found = result.joined_text();
     match !result.is_error() && found.contains(ask.contains) {
         true => Ok(()),
@@ -168,8 +168,8 @@ async fn refuses(client: &Client, ask: &Ask) -> Result<(), String> {
     let found = match call(client, ask).await {
         Ok(result) if result.is_error() => result.joined_text(),
         Ok(result) => return Err(format!("it answered {:?}", result.joined_text())),
-        Err(error) if error.class() == Class::Refused => text(&error),
-        Err(error) => return Err(format!("class {:?}: {}", error.class(), text(&error))),
+        Err(error) if error.class() == Class::Refused => chain(&error),
+        Err(error) => return Err(format!("class {:?}: {}", error.class(), chain(&error))),
     };
     match found.contains(ask.contains) {
         true => Ok(()),
@@ -189,14 +189,17 @@ async fn cancels(client: &Client, slow: &Slow) -> Result<(), String> {
     if begun.elapsed() > CANCEL_AFTER + PROMPT {
         return Err(format!("it took {:?}", begun.elapsed()));
     }
-    client.refresh_tools().await.map_err(|error| text(&error))?;
+    client
+        .refresh_tools()
+        .await
+        .map_err(|error| chain(&error))?;
     let Some(counter) = slow.stopped else {
         return Ok(());
     };
     // The server must have heard of it; when, is up to its scheduling.
     loop {
         let stopped = client.call(counter).await;
-        let stopped = stopped.map_err(|error| text(&error))?.joined_text();
+        let stopped = stopped.map_err(|error| chain(&error))?.joined_text();
         if stopped == "1" {
             return Ok(());
         }
@@ -216,17 +219,6 @@ fn gone(client: &Client) -> Result<(), String> {
 
 async fn call(client: &Client, ask: &Ask) -> Result<CallToolResult, Error> {
     client.call(ask.tool).args(&ask.arguments).await
-}
-
-/// An error with its causes.
-pub(crate) fn text(error: &Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = std::error::Error::source(error);
-    while let Some(error) = cause {
-        text += &format!(": {error}");
-        cause = error.source();
-    }
-    text
 }
 
 /// `Err` that says what came, unless it is what was wanted.
