@@ -68,11 +68,9 @@ pub use switchboard_transport::memory;
 pub use switchboard_transport::process::Patience;
 pub use tools::Tools;
 
-/// The code in the guide and in the README, as tests.
+/// The code in the guide, as tests.
 #[cfg(doctest)]
 mod guide {
-    #[doc = include_str!("../../../README.md")]
-    mod readme {}
     #[doc = include_str!("../../../docs/guide/clients.md")]
     mod clients {}
 }

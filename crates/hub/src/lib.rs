@@ -11,8 +11,8 @@
 //! # }
 //! ```
 //!
-//! 1. [`Hub`]: servers that are kept running, and calls to their tools; [`MemberState`], [`Event`]:
-//!    how they stand
+//! 1. [`Hub`]: servers that are kept running, and calls to all that they offer; [`MemberState`],
+//!    [`Event`]: how they stand
 //! 2. [`Config`]: servers as users write them down, with what is wrong and where; [`Template`]:
 //!    texts with variables; [`resolve`]: what a client is made of
 //! 3. [`plan`]: what must happen when a configuration becomes another
@@ -62,3 +62,12 @@ pub use resource_watch::ResourceWatch;
 pub use state::MemberState;
 pub use tokens::{estimate_tokens, estimate_tool_tokens};
 pub use variables::{Surroundings, System, Template, VariableError};
+
+/// The code in the guide and in the README, as tests.
+#[cfg(doctest)]
+mod guide {
+    #[doc = include_str!("../../../README.md")]
+    mod readme {}
+    #[doc = include_str!("../../../docs/guide/hub.md")]
+    mod hub {}
+}
