@@ -2,6 +2,7 @@
 //!
 //! What can be called is in `operation`; the tools that the hub answers itself are in `own_tools`.
 
+use std::any::Any;
 use std::fmt;
 use std::future::{Future, IntoFuture, pending};
 use std::pin::Pin;
@@ -40,7 +41,11 @@ struct Options {
     total: Option<Option<Duration>>,
     progress: Option<Box<dyn FnMut(ProgressNotificationParams) + Send>>,
     cancel: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    begin: Option<Box<Begin>>,
 }
+
+/// Told when a call is sent; what it gives back is kept until the call ends.
+type Begin = dyn FnOnce(&Arc<str>, u64) -> Box<dyn Any + Send> + Send;
 
 impl HubCall<CallTool> {
     /// One argument.
@@ -83,6 +88,17 @@ impl<O: Operation> HubCall<O> {
         hear: impl FnMut(ProgressNotificationParams) + Send + 'static,
     ) -> Self {
         self.options.progress = Some(Box::new(hear));
+        self
+    }
+
+    /// Told when it is about to be sent: to which server, and under which number, by which the
+    /// server's questions name it ([`Asked::call`](switchboard_client::Asked)). What is given back
+    /// is kept until the call ends.
+    pub fn on_begin<G: Send + 'static>(
+        mut self,
+        begin: impl FnOnce(&Arc<str>, u64) -> G + Send + 'static,
+    ) -> Self {
+        self.options.begin = Some(Box::new(|server, call| Box::new(begin(server, call))));
         self
     }
 
@@ -143,6 +159,8 @@ impl<O: Operation> HubCall<O> {
         let config = client.member().config();
         let call = self.operation.call(&client, name);
         let mut call = self.options.apply(call, &self.hub, server);
+        let begin = self.options.begin.take();
+        let _begun = begin.map(|begin| begin(server, call.id()));
         let usual = config.call_timeouts();
         call = call.idle_timeout(self.options.idle.unwrap_or(usual.idle));
         call = call.deadline(self.options.total.unwrap_or(usual.total));

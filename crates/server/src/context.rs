@@ -247,12 +247,12 @@ impl Context {
     }
 
     /// The method of the call.
-    pub(crate) fn method(&self) -> &MethodName {
+    pub fn method(&self) -> &MethodName {
         &self.0.serve.method
     }
 
     /// Everything that the call came with.
-    pub(crate) fn params(&self) -> Option<&Payload> {
+    pub fn params(&self) -> Option<&Payload> {
         self.0.serve.params.as_ref()
     }
 

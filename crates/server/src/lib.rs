@@ -92,7 +92,7 @@ pub use resource::{
     resource, template,
 };
 pub use schema::{NoArguments, SchemaError, lint as lint_schema};
-pub use seal::{SealingKeys, SecretError};
+pub use seal::{SealError, SealingKeys, SecretError};
 pub use server::Server;
 pub use service::{About, Answer, AnswerFuture, Call, Reply, Service};
 pub use site::{Change, HttpService, Site, shutdown_signal};

@@ -247,7 +247,8 @@ impl Error for SecretError {}
 
 /// Why something was not sealed or not opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SealError {
+#[non_exhaustive]
+pub enum SealError {
     /// Not a seal at all.
     Malformed,
     /// Changed, made with a key that is gone, or made for another caller or request.

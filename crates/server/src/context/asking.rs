@@ -28,7 +28,7 @@ use super::{AskError, Context, Elicited, Rounds};
 use crate::context::question::Question;
 use crate::link::random_name;
 use crate::schema;
-use crate::seal::Binding;
+use crate::seal::{Binding, SealError};
 
 impl Context {
     /// Asks the user to fill in a form with the fields of `T`, which must be flat: texts,
@@ -148,6 +148,34 @@ impl Context {
         Ok(value)
     }
 
+    /// Seals something that the client is to bring back with the same call: nobody else can read
+    /// it, change it, or bring it with another one. It is good for an hour.
+    ///
+    /// `purpose` tells it from other seals.
+    ///
+    /// # Errors
+    /// It is too long, or the call has ended.
+    pub fn seal(&self, purpose: &'static str, content: &[u8]) -> Result<String, SealError> {
+        let Way::Call { link, .. } = self.way() else {
+            return Err(SealError::Malformed);
+        };
+        let now = SystemTime::now();
+        let binding = self.binding(purpose);
+        link.seals().seal(&binding, now, now + STATE_LIFE, content)
+    }
+
+    /// What was sealed for this purpose and this call.
+    ///
+    /// # Errors
+    /// It was not, or too long ago.
+    pub fn unseal(&self, purpose: &'static str, sealed: &str) -> Result<Vec<u8>, SealError> {
+        let Way::Call { link, .. } = self.way() else {
+            return Err(SealError::Malformed);
+        };
+        let binding = self.binding(purpose);
+        link.seals().open(&binding, SystemTime::now(), sealed)
+    }
+
     /// Asks, and reads the answer as what it should be.
     async fn ask<R: DeserializeOwned>(
         &self,
@@ -233,12 +261,7 @@ impl Context {
             return None;
         }
         self.rounds().interruption(|plain| {
-            let Way::Call { link, .. } = self.way() else {
-                return Err(AskError::Ended.to_string());
-            };
-            let now = SystemTime::now();
-            link.seals()
-                .seal(&self.binding(), now, now + STATE_LIFE, plain)
+            self.seal(REQUEST_STATE, plain)
                 .map_err(|error| error.to_string())
         })
     }
@@ -247,11 +270,7 @@ impl Context {
     fn lock_rounds(&self) -> Option<MutexGuard<'_, Rounds>> {
         let mut rounds = self.rounds();
         rounds.read(self.params(), |sealed| {
-            let Way::Call { link, .. } = self.way() else {
-                return Err(AskError::Ended.to_string());
-            };
-            link.seals()
-                .open(&self.binding(), SystemTime::now(), sealed)
+            self.unseal(REQUEST_STATE, sealed)
                 .map_err(|error| error.to_string())
         });
         rounds.can_go_on().then_some(rounds)
@@ -262,14 +281,14 @@ impl Context {
         self.0.rounds.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What a sealed state belongs to: this caller and this very call.
-    fn binding(&self) -> Binding {
+    /// What a seal belongs to: this caller and this very call.
+    fn binding(&self, purpose: &'static str) -> Binding {
         let params = self.params();
         let name = params.and_then(|params| params.name().or_else(|| params.string_member("uri")));
         let arguments = params
             .and_then(Payload::arguments)
             .and_then(|arguments| std::str::from_utf8(arguments).ok());
-        Binding::new("requestState")
+        Binding::new(purpose)
             .caller(self.principal())
             .method(self.method().as_str())
             .name(name.as_deref().unwrap_or_default())
@@ -277,5 +296,6 @@ impl Context {
     }
 }
 
+const REQUEST_STATE: &str = "requestState";
 // Long enough for a person to answer, short enough that a lost state is soon worthless.
 const STATE_LIFE: Duration = Duration::from_secs(60 * 60);

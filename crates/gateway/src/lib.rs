@@ -1,0 +1,31 @@
+//! Many servers of the Model Context Protocol behind one endpoint.
+//!
+//! A [`Gateway`] serves a hub as one server: whatever revision a client speaks, and whatever the
+//! servers behind it speak.
+//!
+//! ```no_run
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! use switchboard_gateway::Gateway;
+//! use switchboard_hub::{Config, Hub};
+//!
+//! let config = Config::from_file("mcp.json")?;
+//! let gateway = Gateway::new(Hub::builder().config(config));
+//! gateway.hub().connect_all().await;
+//! gateway.site().serve_http("127.0.0.1:8000").await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! 1. [`Gateway`]: a hub and the place where it is served
+//! 2. `relay`: one call, from a client to its server and back
+//! 3. `desk`: what a server asks in the midst of a call, and who is asked; `lot`: calls that wait
+//!    for a client that must come again with the answer
+//! 4. `changes`: what servers tell, and who hears it
+
+mod changes;
+mod desk;
+mod gateway;
+mod lot;
+mod relay;
+
+pub use gateway::{Gateway, GatewayBuilder, Names};

@@ -1,0 +1,77 @@
+//! Results and errors in the words of the client's revision.
+
+use memchr::memmem;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use switchboard_client::{ErrorKind, Payload};
+use switchboard_hub::{HubError, Kind};
+use switchboard_protocol::jsonrpc::{ErrorCode, ErrorObject, MethodName};
+use switchboard_protocol::revision::{StepDown, step_down_error};
+use switchboard_protocol::types::ResourceNotFoundData;
+use switchboard_protocol::{Era, Revision};
+use switchboard_server::Answer;
+
+/// A result that can be said in older words.
+pub(crate) trait Fits: StepDown + Serialize + DeserializeOwned {}
+
+impl<T: StepDown + Serialize + DeserializeOwned> Fits for T {}
+
+/// A result of a server, for a client of this revision: the very same bytes, where they can be.
+pub(super) fn fit<T: Fits>(result: Payload, revision: Revision) -> Answer {
+    let passes = match revision.era() {
+        Era::Stateless => true,
+        Era::Handshake => {
+            revision == Revision::V2025_11_25 && memmem::find(result.text(), RESULT_TYPE).is_none()
+        }
+    };
+    if passes {
+        return Answer::Result(result);
+    }
+    match result.decode::<T>() {
+        Ok(result) => answer_with(result, revision),
+        Err(error) => Answer::Error(ErrorObject::internal(format!(
+            "the server's result has not the shape of its method: {error}"
+        ))),
+    }
+}
+
+/// A result of our own, for a client of this revision.
+pub(super) fn answer_with<T: Fits>(mut result: T, revision: Revision) -> Answer {
+    if let Err(hindrance) = result.check_step_down(revision) {
+        return Answer::Error(ErrorObject::internal(format!(
+            "the result cannot be said in revision {revision}: {hindrance}"
+        )));
+    }
+    result.step_down(revision);
+    match Payload::encode(&result) {
+        Ok(result) => Answer::Result(result),
+        Err(error) => Answer::Error(ErrorObject::internal(error.to_string())),
+    }
+}
+
+/// What a client is told about a call that failed.
+pub(super) fn error_of(error: HubError, method: &MethodName, revision: Revision) -> ErrorObject {
+    let mut object = match error {
+        HubError::Call(error) => match error.kind() {
+            ErrorKind::Refused(object) | ErrorKind::NotAnswered(object) => match object.code {
+                // Of our own way to the server, and nothing that the client did.
+                ErrorCode::HEADER_MISMATCH | ErrorCode::UNSUPPORTED_VERSION => {
+                    ErrorObject::internal(error.to_string())
+                }
+                _ => object.clone(),
+            },
+            _ => ErrorObject::internal(error.to_string()),
+        },
+        HubError::NotFound(missing) if matches!(missing.kind, Kind::Resource) => {
+            let data = ResourceNotFoundData::new(&missing.name);
+            ErrorObject::new(ErrorCode::INVALID_PARAMS, missing.to_string()).with_data(&data)
+        }
+        HubError::NotFound(missing) => ErrorObject::invalid_params(missing.to_string()),
+        other => ErrorObject::internal(other.to_string()),
+    };
+    step_down_error(method.known(), &mut object, revision);
+    object
+}
+
+/// Only results of the stateless era have it.
+const RESULT_TYPE: &[u8] = b"\"resultType\"";

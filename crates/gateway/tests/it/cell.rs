@@ -1,0 +1,118 @@
+//! A client of one era at a gateway before servers of one era.
+
+use std::future::{Future, IntoFuture};
+use std::sync::{Arc, Mutex};
+
+use serde_json::json;
+use switchboard_client::memory::pair;
+use switchboard_client::types::{
+    CreateMessageResult, ElicitResult, ListRootsResult, OneOrMany, Role, Root,
+    SamplingMessageContentBlock,
+};
+use switchboard_client::{Client, Handlers, Mode, Spec};
+use switchboard_gateway::{Gateway, Names};
+use switchboard_hub::{Hub, HubBuilder};
+use switchboard_protocol::{Era, Revision};
+use tokio::time::timeout;
+
+use crate::child::{LONG, server};
+
+/// A client, a gateway, servers.
+pub(crate) struct Cell {
+    pub(crate) client: Client,
+    pub(crate) gateway: Gateway,
+    /// What the client's user was asked.
+    pub(crate) asked: Arc<Mutex<Vec<String>>>,
+}
+
+/// Which era the client speaks, and which the servers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Eras {
+    pub(crate) client: Era,
+    pub(crate) server: Era,
+}
+
+/// Runs a test in all four cells.
+pub(crate) async fn in_each<F: Future<Output = ()>>(test: impl Fn(Eras) -> F) {
+    for client in [Era::Handshake, Era::Stateless] {
+        for server in [Era::Handshake, Era::Stateless] {
+            println!("{client:?} client, {server:?} server");
+            test(Eras { client, server }).await;
+        }
+    }
+}
+
+impl Cell {
+    /// With servers of these names.
+    pub(crate) async fn open(eras: Eras, servers: &[&str]) -> Self {
+        Self::open_as(eras, servers, Names::Server).await
+    }
+
+    pub(crate) async fn open_as(eras: Eras, servers: &[&str], names: Names) -> Self {
+        let servers = servers.iter().map(|name| server(name, eras.server));
+        let hub = servers.fold(Hub::builder(), HubBuilder::server);
+        let gateway = Gateway::builder(hub).names(names).build();
+        for status in soon(gateway.hub().connect_all()).await {
+            assert!(status.state.is_ready(), "{}: {}", status.name, status.state);
+        }
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let client = connect(&gateway, eras.client, user(&asked)).await;
+        Self {
+            client,
+            gateway,
+            asked,
+        }
+    }
+
+    pub(crate) async fn text(&self, tool: &str) -> String {
+        soon(self.client.call(tool)).await.unwrap().joined_text()
+    }
+
+    pub(crate) async fn close(self) {
+        soon(self.client.close()).await;
+        soon(self.gateway.hub().close()).await;
+    }
+}
+
+/// A client of this era, whose user answers.
+pub(crate) async fn connect(gateway: &Gateway, era: Era, user: Handlers) -> Client {
+    let (ours, theirs) = pair();
+    let site = gateway.site().clone();
+    tokio::spawn(async move {
+        let (read, write) = tokio::io::split(theirs);
+        let _ = site.serve(read, write).await;
+    });
+    let mode = match era {
+        Era::Handshake => Mode::Legacy,
+        Era::Stateless => Mode::Pinned(Revision::LATEST),
+    };
+    let spec = Spec::in_memory().mode(mode);
+    let client = soon(Client::connect_in_memory_as(ours, spec, user)).await;
+    client.unwrap()
+}
+
+/// Somebody who is called Ada, has a model and a folder.
+fn user(asked: &Arc<Mutex<Vec<String>>>) -> Handlers {
+    let asked = Arc::clone(asked);
+    Handlers::new()
+        .on_form(move |form, _| {
+            asked.lock().unwrap().push(form.message);
+            let content = json!({"name": "Ada"}).as_object().cloned().unwrap();
+            async move { Ok(ElicitResult::accept(content)) }
+        })
+        .on_sample(|_, _| async {
+            Ok(CreateMessageResult::new(
+                Role::Assistant,
+                OneOrMany::One(SamplingMessageContentBlock::text("4")),
+                "a-model",
+            ))
+        })
+        .on_roots(|_| async { Ok(ListRootsResult::new(vec![Root::new("file:///srv")])) })
+}
+
+/// What must come, and not take long. A safety net, no measure.
+pub(crate) async fn soon<T>(coming: impl IntoFuture<Output = T>) -> T {
+    timeout(LONG, coming.into_future())
+        .await
+        .expect("it takes too long")
+}
