@@ -36,7 +36,6 @@ pub(crate) struct Eras {
 pub(crate) async fn in_each<F: Future<Output = ()>>(test: impl Fn(Eras) -> F) {
     for client in [Era::Handshake, Era::Stateless] {
         for server in [Era::Handshake, Era::Stateless] {
-            println!("{client:?} client, {server:?} server");
             test(Eras { client, server }).await;
         }
     }
