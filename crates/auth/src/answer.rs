@@ -41,11 +41,8 @@ pub(crate) fn read_answer<T: DeserializeOwned>(
         return Err(status_error(step, place, reply.status));
     }
     // The reason of serde may quote the answer, which may be a token.
-    read(reply).ok_or_else(|| AuthError::Answer {
-        step,
-        place: place.to_string(),
-        reason: "the answer is not what OAuth says it is".to_owned(),
-    })
+    let fault = || AuthError::answer(step, place, "the answer is not what OAuth says it is");
+    read(reply).ok_or_else(fault)
 }
 
 /// A code and a description as they may stand in an error: bounded, and not empty.
@@ -93,15 +90,7 @@ fn status_error(step: Step, place: &Place, status: StatusCode) -> AuthError {
             description: Some(format!("status {number}")),
         };
     }
-    let reason = match status.is_redirection() {
-        true => format!("status {number}: it sends on to elsewhere, which is not followed"),
-        false => format!("status {number} without a reason"),
-    };
-    AuthError::Answer {
-        step,
-        place: place.to_string(),
-        reason,
-    }
+    AuthError::answer(step, place, format!("status {number} without a reason"))
 }
 
 /// A refusal, in the form that OAuth gives it and in those that others do.
@@ -245,8 +234,6 @@ mod tests {
             let error = answer(400, "text/html", body).unwrap_err();
             assert!(matches!(error, AuthError::Answer { .. }), "{body}");
             assert!(error.to_string().contains("status 400"));
-            let error = answer(302, "text/html", body).unwrap_err();
-            assert!(error.to_string().contains("not followed"));
             for status in [429, 500, 502, 503] {
                 let error = answer(status, "text/html", body).unwrap_err();
                 assert!(error.is_passing(), "{status}");

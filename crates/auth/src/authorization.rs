@@ -46,10 +46,7 @@ impl Pending {
     ) -> Result<(Self, Place), AuthError> {
         let endpoint = issuer.login_page()?;
         // A code is only ever sent to this machine, or over TLS.
-        Place::parse(redirect_uri).map_err(|source| AuthError::Place {
-            what: "the redirect URI",
-            source,
-        })?;
+        Place::parse(redirect_uri).map_err(AuthError::place("the redirect URI"))?;
         let pkce = Pkce::new()?;
         let state = Secret::new(random_text(STATE_BYTES)?);
 
@@ -204,10 +201,8 @@ fn with_query(endpoint: &Place, query: &str) -> Result<Place, AuthError> {
         Some((_, own)) if own.ends_with('&') => "",
         Some(_) => "&",
     };
-    Place::parse(&format!("{endpoint}{joint}{query}")).map_err(|source| AuthError::Place {
-        what: "the login page",
-        source,
-    })
+    let page = Place::parse(&format!("{endpoint}{joint}{query}"));
+    page.map_err(AuthError::place("the login page"))
 }
 
 const STATE_BYTES: usize = 16;

@@ -13,13 +13,13 @@ use http::header::AUTHORIZATION;
 use http::{HeaderName, HeaderValue, StatusCode, Uri};
 use switchboard_protocol::http::location::is_same_origin;
 use switchboard_transport::credentials::{Asking, Credentials, CredentialsError, Refusal};
-use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::Instant;
 
 use crate::error::AuthError;
 use crate::place::Place;
 use crate::secret::Secret;
 use crate::source::TokenSource;
+use crate::turn::Turn;
 
 /// A token for one server, and never for another.
 ///
@@ -36,7 +36,7 @@ pub struct Bearer {
     header: Option<HeaderName>,
     held: Mutex<Held>,
     /// Only one reads the source at a time.
-    turn: Semaphore,
+    turn: Turn,
 }
 
 /// What was read.
@@ -59,7 +59,7 @@ impl Bearer {
             source,
             header: None,
             held: Mutex::default(),
-            turn: Semaphore::new(1),
+            turn: Turn::default(),
         }
     }
 
@@ -78,11 +78,12 @@ impl Bearer {
         if let Some(value) = &self.held().value {
             return Ok(value.clone());
         }
-        let _turn = self.turn().await;
+        let turn = self.turn.take().await;
         if let Some(value) = &self.held().value {
             return Ok(value.clone());
         }
-        let value = self.read().await?;
+        turn.check()?;
+        let value = self.read().await.map_err(|error| turn.fail(error))?;
         let mut held = self.held();
         held.reads += 1;
         held.value = Some(value.clone());
@@ -92,7 +93,7 @@ impl Bearer {
     /// Is there another value than the one that was refused?
     async fn renew(&self, refusal: &Refusal) -> Result<bool, AuthError> {
         let reads = self.held().reads;
-        let _turn = self.turn().await;
+        let turn = self.turn.take().await;
         {
             let held = self.held();
             if self.was_sent_before(&held, refusal) {
@@ -103,7 +104,8 @@ impl Bearer {
                 return Ok(held.has_changed);
             }
         }
-        let value = self.read().await?;
+        turn.check()?;
+        let value = self.read().await.map_err(|error| turn.fail(error))?;
         let mut held = self.held();
         held.reads += 1;
         held.has_changed = held.value.as_ref() != Some(&value);
@@ -144,11 +146,6 @@ impl Bearer {
 
     fn held(&self) -> MutexGuard<'_, Held> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    async fn turn(&self) -> Option<SemaphorePermit<'_>> {
-        // It is never closed.
-        self.turn.acquire().await.ok()
     }
 }
 

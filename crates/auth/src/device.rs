@@ -16,7 +16,7 @@ use tracing::debug;
 
 use crate::answer::read_answer;
 use crate::error::{AuthError, Step};
-use crate::form::Form;
+use crate::form::{DEVICE_CODE, Form};
 use crate::interaction::DeviceCode;
 use crate::place::Place;
 use crate::record::Tokens;
@@ -37,31 +37,22 @@ pub(crate) async fn ask_device_code(
 ) -> Result<(DeviceCode, Secret, Duration), AuthError> {
     let step = Step::DeviceAuthorization;
     let Some(place) = &asker.issuer.device_authorization_endpoint else {
-        return Err(AuthError::Metadata {
-            place: asker.issuer.issuer.clone(),
-            reason: "it names no device_authorization_endpoint".to_owned(),
-        });
+        let reason = "it names no device_authorization_endpoint";
+        return Err(AuthError::metadata(&asker.issuer.issuer, reason));
     };
     let form = Form::new().add_scopes(scopes).add_resource(resource);
     let posted = asker.post(step, place, &form, HeaderMap::new());
     let (reply, sent) = posted.await?;
     let given: Given = read_answer(step, place, &reply, &sent)?;
 
-    let fault = |reason: &str| AuthError::Answer {
-        step,
-        place: place.to_string(),
-        reason: reason.to_owned(),
-    };
+    let fault = |reason: &str| AuthError::answer(step, place, reason);
     let device_code = given.device_code.filter(|code| !code.is_empty());
     let device_code = device_code.ok_or_else(|| fault("there is no device_code in the answer"))?;
     let user_code = given.user_code.filter(|code| can_be_entered(code));
     let user_code = user_code.ok_or_else(|| fault("there is no user_code that can be entered"))?;
     let page = given.verification_uri.or(given.verification_url);
     let page = page.ok_or_else(|| fault("there is no verification_uri in the answer"))?;
-    let page = Place::parse(&page).map_err(|source| AuthError::Place {
-        what: "the page for the code",
-        source,
-    })?;
+    let page = Place::parse(&page).map_err(AuthError::place("the page for the code"))?;
     let complete_page = given.verification_uri_complete.as_deref();
     let lifetime = given.expires_in.as_ref().and_then(seconds);
     let interval = given.interval.as_ref().and_then(seconds);
@@ -95,7 +86,7 @@ pub(crate) async fn wait_for_device(
     lifetime: Duration,
     requested: &Scopes,
 ) -> Result<Tokens, AuthError> {
-    let form = Form::of_grant("urn:ietf:params:oauth:grant-type:device_code")
+    let form = Form::of_grant(DEVICE_CODE)
         .add_secret("device_code", device_code)
         .add_resource(resource);
     poll(interval, lifetime, |passed| {

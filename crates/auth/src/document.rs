@@ -27,14 +27,14 @@ impl Document {
                 place: place.clone(),
                 members,
             }),
-            Ok(_) => Err(unusable(place, "it is not an object of JSON")),
-            Err(_) => Err(unusable(place, "it is not JSON")),
+            Ok(_) => Err(AuthError::metadata(place, "it is not an object of JSON")),
+            Err(_) => Err(AuthError::metadata(place, "it is not JSON")),
         }
     }
 
     /// Why nothing of it is used.
     pub(crate) fn unusable(&self, reason: impl Into<String>) -> AuthError {
-        unusable(&self.place, reason)
+        AuthError::metadata(&self.place, reason)
     }
 
     /// A text that is not empty.
@@ -80,13 +80,6 @@ impl Document {
 pub(crate) fn excerpt(text: &str) -> String {
     let start: String = text.chars().take(LONGEST_EXCERPT).collect();
     format!("{:?}", Escaped(start.as_bytes()).to_string())
-}
-
-pub(crate) fn unusable(place: &Place, reason: impl Into<String>) -> AuthError {
-    AuthError::Metadata {
-        place: place.to_string(),
-        reason: reason.into(),
-    }
 }
 
 const LONGEST_EXCERPT: usize = 200;

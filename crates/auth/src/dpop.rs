@@ -113,19 +113,19 @@ impl Prover {
         Ok(proof)
     }
 
-    /// Remembers what a server wants in the next proof, if it said so. Is it a new one?
+    /// Remembers what a server wants in the next proof. Did it say so? Whether that is new does
+    /// not count: another request of ours may have been told the same.
     pub(crate) fn remember_nonce(&self, uri: &Uri, headers: &HeaderMap) -> bool {
         let Some(nonce) = nonce_of(headers) else {
             return false;
         };
         let mut nonces = self.nonces();
-        let known = nonces.iter().position(|(own, _)| is_same_origin(own, uri));
-        let known = known.map(|at| nonces.remove(at));
+        nonces.retain(|(own, _)| !is_same_origin(own, uri));
         if nonces.len() >= MOST_NONCES {
             nonces.remove(0);
         }
         nonces.push((uri.clone(), nonce.to_owned()));
-        known.is_none_or(|(_, known)| known != nonce)
+        true
     }
 
     fn nonce(&self, uri: &Uri) -> Option<String> {
@@ -146,7 +146,7 @@ impl fmt::Debug for Prover {
 }
 
 /// The nonce in an answer: exactly one, of the characters that RFC 9449, section 8.1, allows.
-pub(crate) fn nonce_of(headers: &HeaderMap) -> Option<&str> {
+fn nonce_of(headers: &HeaderMap) -> Option<&str> {
     let mut values = headers.get_all(DPOP_NONCE).iter();
     let (Some(nonce), None) = (values.next(), values.next()) else {
         return None;
@@ -245,7 +245,7 @@ mod tests {
         let prover = Prover::generate().unwrap();
         let token = uri("https://as.example/token");
         assert!(prover.remember_nonce(&token, &nonce("one")));
-        assert!(!prover.remember_nonce(&token, &nonce("one")));
+        assert!(prover.remember_nonce(&token, &nonce("one")));
         assert_eq!(
             claims(&prover, "https://as.example:443/other")["nonce"],
             "one"

@@ -10,7 +10,7 @@ use switchboard_transport::Escaped;
 use switchboard_transport::credentials::CredentialsError;
 use switchboard_transport::http::client::{BodyError, SendError};
 
-use crate::place::BadPlace;
+use crate::place::{BadPlace, Place};
 use crate::scope::Scopes;
 use crate::store::StoreError;
 
@@ -134,6 +134,17 @@ pub enum AuthError {
     },
 }
 
+/// An error and its causes in one line.
+pub(crate) fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text += &format!(": {error}");
+        cause = error.source();
+    }
+    text
+}
+
 /// What an authorization server, or a server about one, was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -175,6 +186,28 @@ impl fmt::Display for Step {
 }
 
 impl AuthError {
+    /// What names a place that is not asked.
+    pub(crate) fn place(what: &'static str) -> impl Fn(BadPlace) -> Self {
+        move |source| Self::Place { what, source }
+    }
+
+    /// What is found there cannot be used.
+    pub(crate) fn metadata(place: impl fmt::Display, reason: impl Into<String>) -> Self {
+        Self::Metadata {
+            place: place.to_string(),
+            reason: reason.into(),
+        }
+    }
+
+    /// What is answered there is not what OAuth allows.
+    pub(crate) fn answer(step: Step, place: &Place, reason: impl Into<String>) -> Self {
+        Self::Answer {
+            step,
+            place: place.to_string(),
+            reason: reason.into(),
+        }
+    }
+
     /// The error code of OAuth, where the issuer gave one.
     pub fn code(&self) -> Option<&str> {
         match self {

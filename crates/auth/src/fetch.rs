@@ -6,7 +6,6 @@
 //!
 //! Specification: RFC 8414, section 3.2; RFC 9728, sections 3.2 and 7.7.
 
-use std::error::Error;
 use std::future::Future;
 use std::time::Duration;
 
@@ -19,7 +18,7 @@ use tokio::time::timeout;
 use tracing::debug;
 
 use crate::challenge::Demand;
-use crate::error::{AuthError, Step};
+use crate::error::{AuthError, Step, chain};
 use crate::place::Place;
 
 /// Asks authorization servers, and servers about them.
@@ -51,10 +50,8 @@ impl Fetcher {
         if reach != Reach::Anywhere {
             settings.reach = reach;
         }
-        let client = HttpClient::new(settings).map_err(|error| {
-            let cause = error.source().map(|cause| format!(": {cause}"));
-            let reason = format!("{error}{}", cause.unwrap_or_default());
-            AuthError::Setup { reason }
+        let client = HttpClient::new(settings).map_err(|error| AuthError::Setup {
+            reason: chain(&error),
         })?;
         Ok(Self {
             client,
@@ -90,7 +87,7 @@ impl Fetcher {
             if received.status.is_redirection() {
                 let status = received.status.as_u16();
                 let reason = format!("status {status}, and what was sent is not sent elsewhere");
-                return Err(not_that(step, place, reason));
+                return Err(AuthError::answer(step, place, reason));
             }
             Ok(Reply {
                 status: received.status,
@@ -135,12 +132,12 @@ impl Fetcher {
                 }
                 status => {
                     let reason = format!("status {}", status.as_u16());
-                    return Err(not_that(step, &place, reason));
+                    return Err(AuthError::answer(step, &place, reason));
                 }
             }
         }
         let reason = format!("it has moved more than {MOST_REDIRECTS} times");
-        Err(not_that(step, &place, reason))
+        Err(AuthError::answer(step, &place, reason))
     }
 
     async fn send(
@@ -191,7 +188,7 @@ async fn whole(step: Step, place: &Place, body: Incoming) -> Result<Bytes, AuthE
 fn moved(step: Step, from: &Place, received: &Received) -> Result<Place, AuthError> {
     let elsewhere = |reason: &str| {
         let status = received.status.as_u16();
-        not_that(step, from, format!("status {status}, {reason}"))
+        AuthError::answer(step, from, format!("status {status}, {reason}"))
     };
     let mut values = received.headers.get_all(LOCATION).iter();
     let (Some(location), None) = (values.next(), values.next()) else {
@@ -211,14 +208,6 @@ fn is_missing(status: StatusCode) -> bool {
         StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_EARLY | StatusCode::TOO_MANY_REQUESTS
     );
     status.is_client_error() && !asks_to_wait
-}
-
-fn not_that(step: Step, place: &Place, reason: String) -> AuthError {
-    AuthError::Answer {
-        step,
-        place: place.to_string(),
-        reason,
-    }
 }
 
 pub(crate) const JSON: HeaderValue = HeaderValue::from_static("application/json");
@@ -241,7 +230,7 @@ mod tests {
 
     use super::*;
     use crate::scope::Scopes;
-    use crate::script::{Script, chain, fetcher, fetcher_within, settings};
+    use crate::script::{Script, fetcher, fetcher_within, settings};
 
     /// The text that is found, "none", or what is wrong, with `{here}` for the origin.
     async fn ask(script: &Script, path: &str) -> String {

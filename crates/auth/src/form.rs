@@ -112,11 +112,10 @@ impl fmt::Debug for Form {
 }
 
 /// A new token for an old one.
-pub(crate) fn refresh_form(refresh: &Secret, resource: Option<&str>, scopes: &Scopes) -> Form {
+pub(crate) fn refresh_form(refresh: &Secret, resource: Option<&str>) -> Form {
     Form::of_grant("refresh_token")
         .add_secret("refresh_token", refresh)
         .add_resource(resource)
-        .add_scopes(scopes)
 }
 
 /// A token for the client itself.
@@ -135,10 +134,9 @@ pub(crate) fn assertion_form(assertion: &Secret, resource: Option<&str>, scopes:
 }
 
 /// At an identity provider: an assertion for an issuer (`audience`), for a token that says who
-/// logged in. `subject_kind` is what comes after `urn:ietf:params:oauth:token-type:`.
+/// logged in.
 pub(crate) fn exchange_form(
-    subject: &Secret,
-    subject_kind: &str,
+    id_token: &Secret,
     audience: &str,
     resource: Option<&str>,
     scopes: &Scopes,
@@ -148,9 +146,12 @@ pub(crate) fn exchange_form(
         .add("audience", audience)
         .add_resource(resource)
         .add_scopes(scopes)
-        .add_secret("subject_token", subject)
-        .add("subject_token_type", &format!("{TOKEN_TYPE}{subject_kind}"))
+        .add_secret("subject_token", id_token)
+        .add("subject_token_type", &format!("{TOKEN_TYPE}id_token"))
 }
+
+/// The grant for a code that was entered on another device.
+pub(crate) const DEVICE_CODE: &str = "urn:ietf:params:oauth:grant-type:device_code";
 
 const HIDDEN: &str = "***";
 const SHORTEST_HIDDEN: usize = 4;
@@ -215,11 +216,11 @@ mod tests {
         let scopes = Scopes::parse("a b");
         let resource = Some("r");
         assert_eq!(
-            text(&refresh_form(&secret, resource, &scopes)),
-            "grant_type=refresh_token&refresh_token=s&resource=r&scope=a+b"
+            text(&refresh_form(&secret, resource)),
+            "grant_type=refresh_token&refresh_token=s&resource=r"
         );
         assert_eq!(
-            text(&refresh_form(&secret, None, &Scopes::default())),
+            text(&refresh_form(&secret, None)),
             "grant_type=refresh_token&refresh_token=s"
         );
         assert_eq!(
@@ -232,7 +233,7 @@ mod tests {
             "grant_type=urn:ietf:params:oauth:grant-type:jwt-bearer&assertion=s&resource=r\
              &scope=a+b"
         );
-        let exchange = exchange_form(&secret, "id_token", "as", resource, &Scopes::default());
+        let exchange = exchange_form(&secret, "as", resource, &Scopes::default());
         assert_eq!(
             colons(text(&exchange)),
             "grant_type=urn:ietf:params:oauth:grant-type:token-exchange\

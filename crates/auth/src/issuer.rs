@@ -7,7 +7,7 @@ use http::{HeaderMap, HeaderValue};
 use switchboard_protocol::http::header::PROTOCOL_VERSION;
 use switchboard_protocol::revision::Revision;
 
-use crate::document::{Document, excerpt, unusable};
+use crate::document::{Document, excerpt};
 use crate::error::{AuthError, Step};
 use crate::fetch::Fetcher;
 use crate::place::{BadPlace, Place};
@@ -80,10 +80,8 @@ impl Issuer {
             None => "is missing".to_owned(),
             Some(methods) => format!("is {}", excerpt(&methods.join(" "))),
         };
-        Err(AuthError::Metadata {
-            place: self.issuer.clone(),
-            reason: format!("its code_challenge_methods_supported {found}, expected S256"),
-        })
+        let reason = format!("its code_challenge_methods_supported {found}, expected S256");
+        Err(AuthError::metadata(&self.issuer, reason))
     }
 
     /// Where people log in.
@@ -92,10 +90,8 @@ impl Issuer {
     /// When nobody can.
     pub(crate) fn login_page(&self) -> Result<&Place, AuthError> {
         let page = self.authorization_endpoint.as_ref();
-        page.ok_or_else(|| AuthError::Metadata {
-            place: self.issuer.clone(),
-            reason: "it names no authorization_endpoint, so nobody can log in there".to_owned(),
-        })
+        let reason = "it names no authorization_endpoint, so nobody can log in there";
+        page.ok_or_else(|| AuthError::metadata(&self.issuer, reason))
     }
 
     fn read(document: &Document) -> Result<Self, AuthError> {
@@ -144,7 +140,7 @@ impl Issuer {
 pub(crate) async fn find_issuer(fetcher: &Fetcher, issuer: &str) -> Result<Issuer, AuthError> {
     let named = Place::parse(issuer).map_err(not_asked)?;
     if named.uri().query().is_some() {
-        return Err(unusable(
+        return Err(AuthError::metadata(
             &named,
             "the name of an authorization server has no query",
         ));
@@ -160,7 +156,7 @@ pub(crate) async fn find_issuer(fetcher: &Fetcher, issuer: &str) -> Result<Issue
             return Issuer::read(&found);
         }
     }
-    Err(unusable(
+    Err(AuthError::metadata(
         &named,
         "none of the well-known places of this authorization server has any",
     ))
@@ -219,10 +215,7 @@ fn check_name(document: &Document, expected: &[&str]) -> Result<(), AuthError> {
 }
 
 fn not_asked(source: BadPlace) -> AuthError {
-    AuthError::Place {
-        what: "the authorization server",
-        source,
-    }
+    AuthError::place("the authorization server")(source)
 }
 
 const OAUTH: &str = "/.well-known/oauth-authorization-server";
@@ -233,7 +226,8 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::script::{Script, chain, fetcher, fetcher_within};
+    use crate::error::chain;
+    use crate::script::{Script, fetcher, fetcher_within};
 
     const GOOD: &str =
         r#"{"issuer":"{here}","authorization_endpoint":"{here}/a","token_endpoint":"{here}/t"}"#;

@@ -51,13 +51,14 @@ mod store;
 #[cfg(test)]
 mod test_server;
 mod token;
+mod turn;
 
 pub use bearer::Bearer;
 pub use error::{AuthError, Step};
 pub use interaction::{Asking, Browser, DeviceCode, Interaction, LoginPage, Nobody, Visit};
 pub use jwt::SigningKey;
 pub use oauth::{Grant, IdentityProvider, OAuth, OAuthBuilder, Status};
-pub use place::{BadPlace, Place};
+pub use place::{BadPlace, Place, without_query};
 pub use record::{ClientIdentity, ClientMethod, ClientOrigin, Entry, Record, TokenKind, Tokens};
 pub use scope::Scopes;
 pub use secret::Secret;

@@ -23,29 +23,31 @@
 //! 3. `getting`: new ones, by a `person` or a `machine`; `identity`: who we are to an issuer;
 //!    `attempts`: not too often
 //! 4. `renewing`: new ones for old ones
-//! 5. `turn`: one at a time
 //!
 //! Specification: basic/authorization of each revision.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use http::request::Parts;
 use http::{HeaderValue, StatusCode};
 use switchboard_protocol::http::location::is_same_origin;
 use switchboard_transport::credentials::{self, Credentials, Refusal};
 use tokio::sync::OnceCell;
+use tokio::time::Instant;
 use tracing::debug;
 
 use crate::challenge::Demand;
-use crate::dpop::{Prover, nonce_of};
+use crate::dpop::{DPOP, Prover};
 use crate::error::AuthError;
 use crate::fetch::Fetcher;
 use crate::issuer::Issuer;
 use crate::place::Place;
 use crate::record::{Entry, Record, TokenKind, Tokens};
 use crate::scope::Scopes;
+use crate::store::Lock;
+use crate::turn::Turn;
 
 mod attempts;
 mod builder;
@@ -55,14 +57,12 @@ mod identity;
 mod machine;
 mod person;
 mod renewing;
-mod turn;
 
 pub use builder::{Grant, IdentityProvider, OAuthBuilder};
 
 use attempts::Attempts;
 use builder::Settings;
 use finding::Found;
-use turn::Turn;
 
 /// The login of one server. Clones share it.
 ///
@@ -141,7 +141,7 @@ impl OAuth {
         let turn = shared.logging_in.take().await;
         // What is needed on the way is much, and a caller need not carry it.
         let demand = Box::pin(shared.demand_for_login()).await?;
-        let _login = shared.settings.store.lock(&shared.login_key()).await?;
+        let _login = shared.lock_for_login().await?;
         let record = match shared.stored().await? {
             // While we waited, another did it: nobody is asked twice.
             Some(record) if record.login != before && record.tokens.is_some() => {
@@ -166,20 +166,11 @@ impl OAuth {
     /// When the store cannot be changed. That an issuer could not be told is no error.
     pub async fn logout(&self) -> Result<bool, AuthError> {
         let shared = &*self.shared;
-        let _turn = shared.renewing.take().await;
-        let _lock = shared.settings.store.lock(&shared.key).await?;
-        let entry = shared.settings.store.load(&shared.key).await?;
+        let (entry, was_there) = shared.forget_all().await?;
+        // Nobody waits until issuers have answered: what they are told of is used by nobody.
         for record in entry.iter().flat_map(|entry| &entry.records) {
             Box::pin(shared.revoke(record)).await;
         }
-        let was_there = shared.settings.store.remove(&shared.key).await?;
-        // After the store: nobody may find there again what is forgotten here.
-        let mut state = shared.state();
-        let taken = state.taken + 1;
-        *state = State {
-            taken,
-            ..State::default()
-        };
         Ok(was_there)
     }
 
@@ -249,7 +240,7 @@ impl Shared {
             && let Some(prover) = self.state().prover.clone()
         {
             let proof = prover.proof(&request.method, &request.uri, Some(&tokens.access), now)?;
-            request.headers.insert("dpop", proof);
+            request.headers.insert(DPOP, proof);
         }
         request.headers.insert(http::header::AUTHORIZATION, value);
         Ok(())
@@ -294,14 +285,10 @@ impl Shared {
         Ok(true)
     }
 
-    /// Was it said what the next proof must have in it? Not whether that is new: a request
-    /// beside this one may have been told the same.
+    /// Was it said what the next proof must have in it?
     fn has_nonce(&self, refusal: &Refusal) -> bool {
         let prover = self.state().prover.clone();
-        prover.is_some_and(|prover| {
-            prover.remember_nonce(&refusal.uri, &refusal.headers);
-            nonce_of(&refusal.headers).is_some()
-        })
+        prover.is_some_and(|prover| prover.remember_nonce(&refusal.uri, &refusal.headers))
     }
 
     /// Is there another token by now than the one that was refused: from a request beside this
@@ -345,42 +332,89 @@ impl Shared {
     /// Of what was stored, what fits how we are set up now.
     fn fitting(&self, entry: Entry) -> Option<Record> {
         let record = entry.records.into_iter().next()?;
-        let fits = match &self.settings.client {
-            Some(client) => record.client.id == client.id,
-            None => true,
-        };
+        let client = self.settings.client.as_ref();
+        let fits = client.is_none_or(|client| record.client.id == client.id)
+            && self.is_known_by(&record.issuer);
         fits.then_some(record)
     }
 
-    /// Puts a record into the store, and to use.
-    async fn keep(&self, record: Record) -> Result<Arc<Record>, AuthError> {
+    /// Puts what was got into the store, and to use.
+    async fn keep(&self, got: Got) -> Result<Arc<Record>, AuthError> {
         let _lock = self.settings.store.lock(&self.key).await?;
-        self.keep_locked(record).await
+        self.keep_locked(got).await
     }
 
     /// The same, for whoever has the lock.
-    async fn keep_locked(&self, record: Record) -> Result<Arc<Record>, AuthError> {
-        let mut entry = self
-            .settings
-            .store
-            .load(&self.key)
-            .await?
-            .unwrap_or_else(|| Entry::new(&self.key));
-        entry.put(record.clone());
+    async fn keep_locked(&self, got: Got) -> Result<Arc<Record>, AuthError> {
+        let mut entry = self.entry().await?;
+        entry.put(got.record.clone());
         self.settings.store.save(&entry).await?;
-        self.state().install(Some(record.clone()))?;
-        Ok(Arc::new(record))
+        self.state().take(got)
     }
 
-    fn login_key(&self) -> String {
-        // Its own lock: a login may take minutes, and those who only renew do not wait for it.
-        format!("{}#login", self.key)
+    /// What is stored for the server, or a place for it.
+    async fn entry(&self) -> Result<Entry, AuthError> {
+        let entry = self.settings.store.load(&self.key).await?;
+        Ok(entry.unwrap_or_else(|| Entry::new(&self.key)))
+    }
+
+    /// Forgets everything of this server. What there was, and whether there was anything.
+    async fn forget_all(&self) -> Result<(Option<Entry>, bool), AuthError> {
+        let _turn = self.renewing.take().await;
+        let _lock = self.settings.store.lock(&self.key).await?;
+        let entry = self.settings.store.load(&self.key).await?;
+        let was_there = self.settings.store.remove(&self.key).await?;
+        // After the store: nobody may find there again what is forgotten here.
+        let mut state = self.state();
+        *state = State {
+            taken: state.taken + 1,
+            issuer: state.issuer.take(),
+            ..State::default()
+        };
+        Ok((entry, was_there))
+    }
+
+    /// The lock of whoever logs in. It is another than that of the entry: a login may take
+    /// minutes, and those who only renew do not wait for it.
+    async fn lock_for_login(&self) -> Result<Lock, AuthError> {
+        let key = format!("{}#login", self.key);
+        let end = Instant::now() + LONGEST_LOGIN;
+        loop {
+            match self.settings.store.lock(&key).await {
+                Err(error) if error.is_busy() && Instant::now() < end => {
+                    debug!(server = %self.server, "another still logs in");
+                }
+                outcome => return Ok(outcome?),
+            }
+        }
     }
 }
 
+/// What was got, before it is kept.
+struct Got {
+    record: Record,
+    /// The key that its tokens are bound to, with what it knows of nonces.
+    prover: Option<Arc<Prover>>,
+}
+
 impl State {
+    /// Takes what was got and kept to use.
+    fn take(&mut self, got: Got) -> Result<Arc<Record>, AuthError> {
+        if got.prover.is_some() {
+            self.prover = got.prover;
+        }
+        let record = Arc::new(got.record);
+        self.use_record(Some(Arc::clone(&record)))?;
+        Ok(record)
+    }
+
     /// Takes a record to use, with the key it is bound to.
     fn install(&mut self, record: Option<Record>) -> Result<Option<Arc<Record>>, AuthError> {
+        self.use_record(record.map(Arc::new))?;
+        Ok(self.record.clone())
+    }
+
+    fn use_record(&mut self, record: Option<Arc<Record>>) -> Result<(), AuthError> {
         self.is_loaded = true;
         self.taken += 1;
         let key = record.as_ref().and_then(|record| record.proof_key.as_ref());
@@ -395,8 +429,8 @@ impl State {
         {
             self.issuer = None;
         }
-        self.record = record.map(Arc::new);
-        Ok(self.record.clone())
+        self.record = record;
+        Ok(())
     }
 }
 
@@ -429,6 +463,10 @@ fn status_of(record: &Record) -> Option<Status> {
         is_renewable: tokens.refresh.is_some(),
     })
 }
+
+// The life of a code for another device, which is the longest that anybody is waited for, and some
+// minutes for what comes before and after it.
+const LONGEST_LOGIN: Duration = Duration::from_secs(70 * 60);
 
 /// Seconds since 1970.
 fn now() -> u64 {

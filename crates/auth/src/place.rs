@@ -145,8 +145,7 @@ impl Place {
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // A query may hold a secret.
-        f.write_str(self.text.split('?').next().unwrap_or_default())
+        f.write_str(without_query(&self.text))
     }
 }
 
@@ -165,15 +164,8 @@ pub struct BadPlace {
 
 impl BadPlace {
     fn new(text: &str, reason: &'static str) -> Self {
-        let shown: String = text
-            .split('?')
-            .next()
-            .unwrap_or_default()
-            .chars()
-            .take(200)
-            .collect();
         Self {
-            text: shown,
+            text: without_query(text).chars().take(200).collect(),
             reason,
         }
     }
@@ -186,6 +178,11 @@ impl fmt::Display for BadPlace {
 }
 
 impl std::error::Error for BadPlace {}
+
+/// What may be shown of a URL, or of what a store calls a server: a query may hold a secret.
+pub fn without_query(url: &str) -> &str {
+    url.split('?').next().unwrap_or_default()
+}
 
 const LONGEST: usize = 8192;
 

@@ -10,6 +10,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::place::without_query;
 use crate::scope::Scopes;
 use crate::secret::Secret;
 
@@ -291,11 +292,6 @@ pub enum TokenKind {
     Bearer,
     /// Together with a proof that we hold a key.
     Dpop,
-}
-
-/// A query may hold a secret.
-fn without_query(url: &str) -> &str {
-    url.split('?').next().unwrap_or_default()
 }
 
 // Of a server that moves from issuer to issuer, the oldest are forgotten.

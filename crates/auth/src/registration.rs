@@ -45,10 +45,8 @@ pub(crate) async fn register(
     wanted: &Registration<'_>,
 ) -> Result<ClientIdentity, AuthError> {
     let Some(place) = &issuer.registration_endpoint else {
-        return Err(AuthError::Metadata {
-            place: issuer.issuer.clone(),
-            reason: "it names no registration_endpoint; a client id must be given".to_owned(),
-        });
+        let reason = "it names no registration_endpoint; a client id must be given";
+        return Err(AuthError::metadata(&issuer.issuer, reason));
     };
     let method = method(issuer);
     let mut given = post(fetcher, place, &wanted.document(issuer, method)).await;
@@ -161,11 +159,8 @@ impl Given {
         wanted: &Registration<'_>,
     ) -> Result<ClientIdentity, AuthError> {
         let id = self.client_id.filter(|id| is_client_id(id));
-        let id = id.ok_or_else(|| AuthError::Answer {
-            step: Step::Registration,
-            place: place.to_string(),
-            reason: "there is no client_id in the answer that can be used".to_owned(),
-        })?;
+        let reason = "there is no client_id in the answer that can be used";
+        let id = id.ok_or_else(|| AuthError::answer(Step::Registration, place, reason))?;
         let mut client = ClientIdentity::new(id, ClientOrigin::Registered);
         client.secret = self.client_secret.filter(|secret| !secret.is_empty());
         let end = self

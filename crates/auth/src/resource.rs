@@ -9,7 +9,7 @@
 use http::HeaderMap;
 
 use crate::challenge::Demand;
-use crate::document::{Document, excerpt, unusable};
+use crate::document::{Document, excerpt};
 use crate::error::{AuthError, Step};
 use crate::fetch::Fetcher;
 use crate::place::Place;
@@ -44,18 +44,19 @@ pub(crate) async fn find_resource(
 ) -> Result<Option<Resource>, AuthError> {
     let step = Step::ResourceMetadata;
     if let Some(url) = &demand.resource_metadata {
-        let place = Place::parse(url).map_err(|source| AuthError::Place {
-            what: "the resource_metadata of the server",
-            source,
-        })?;
+        let place = Place::parse(url);
+        let place = place.map_err(AuthError::place("the resource_metadata of the server"))?;
         // The server decides who is asked for tokens; nobody else may decide for it.
         if !place.is_same_origin(server) {
             let reason = format!("it has another origin than the server, {}", server.origin());
-            return Err(unusable(&place, reason));
+            return Err(AuthError::metadata(&place, reason));
         }
         return match fetcher.document(step, &place, HeaderMap::new()).await? {
             Some(text) => read(server, &place, &text).map(Some),
-            None => Err(unusable(&place, "the server names it, but it is not there")),
+            None => {
+                let reason = "the server names it, but it is not there";
+                Err(AuthError::metadata(&place, reason))
+            }
         };
     }
     for path in [server.path(), ""] {
@@ -72,10 +73,7 @@ pub(crate) async fn find_resource(
 
 fn at(server: &Place, path: &str) -> Result<Place, AuthError> {
     let place = server.sibling(&format!("{WELL_KNOWN}{path}"));
-    place.map_err(|source| AuthError::Place {
-        what: "the metadata of the server",
-        source,
-    })
+    place.map_err(AuthError::place("the metadata of the server"))
 }
 
 fn read(server: &Place, place: &Place, text: &[u8]) -> Result<Resource, AuthError> {
@@ -130,7 +128,8 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::script::{Script, chain, fetcher, fetcher_within};
+    use crate::error::chain;
+    use crate::script::{Script, fetcher, fetcher_within};
 
     const AT_PATH: &str = "/.well-known/oauth-protected-resource/mcp";
     const AT_ROOT: &str = "/.well-known/oauth-protected-resource";

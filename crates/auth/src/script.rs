@@ -1,7 +1,5 @@
 //! A server that answers from a table and remembers what it was asked, for tests.
 
-use std::error::Error;
-use std::fmt::Write;
 use std::future::pending;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -92,17 +90,6 @@ pub(crate) fn fetcher_within(limit: Duration) -> Fetcher {
     let mut fetcher = fetcher();
     fetcher.for_documents = limit;
     fetcher
-}
-
-/// An error and its causes in one line.
-pub(crate) fn chain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        write!(text, ": {cause}").unwrap();
-        source = cause.source();
-    }
-    text
 }
 
 async fn serve(

@@ -11,7 +11,6 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::process::Stdio;
-use std::task::Poll;
 use std::time::Duration;
 
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, BufReader};
@@ -177,10 +176,7 @@ async fn run(program: &OsString, arguments: &[OsString]) -> Result<Bytes, String
     let mut waiting = pin!(child.wait());
     let status = poll_fn(|cx| {
         has_skipped = has_skipped || skipping.as_mut().poll(cx).is_ready();
-        match waiting.as_mut().poll(cx) {
-            Poll::Ready(status) => Poll::Ready(status),
-            Poll::Pending => Poll::Pending,
-        }
+        waiting.as_mut().poll(cx)
     });
     let status = status.await.map_err(reason)?;
     match status.success() {

@@ -45,6 +45,10 @@ pub trait Store: Send + Sync + fmt::Debug {
 
     /// Waits until nobody else, in any process, holds the lock of this server. It is free again
     /// when it is dropped, or its process has ended.
+    ///
+    /// A store need not wait for ever: longer than a renewal takes (some minutes) is enough, and
+    /// then [`StoreError::busy`] says so. Whoever waits for a login, which may take an hour, asks
+    /// again.
     fn lock<'a>(&'a self, server: &'a str) -> Keeping<'a, Lock>;
 }
 
@@ -76,6 +80,7 @@ impl fmt::Debug for Lock {
 pub struct StoreError {
     what: String,
     source: Option<Box<dyn Error + Send + Sync>>,
+    is_busy: bool,
 }
 
 impl StoreError {
@@ -87,7 +92,21 @@ impl StoreError {
         Self {
             what: what.into(),
             source: source.into(),
+            is_busy: false,
         }
+    }
+
+    /// A lock is held by others, and was for long.
+    pub fn busy(what: impl Into<String>) -> Self {
+        Self {
+            is_busy: true,
+            ..Self::new(what, None)
+        }
+    }
+
+    /// Is it only that others hold a lock?
+    pub fn is_busy(&self) -> bool {
+        self.is_busy
     }
 
     /// What could not be done with a file.

@@ -13,7 +13,7 @@ use tracing::debug;
 
 use crate::answer::read_answer;
 use crate::client_proof::add_client_proof;
-use crate::dpop::{DPOP, Prover, nonce_of};
+use crate::dpop::{DPOP, Prover};
 use crate::error::{AuthError, Step};
 use crate::fetch::{FORM, Fetcher, Reply};
 use crate::form::Form;
@@ -115,11 +115,9 @@ impl TokenAsker<'_> {
             headers.insert(DPOP, proof);
         }
         let (reply, sent) = self.post(step, place, form, headers).await?;
-        // Not whether it is new: another request of ours may have been told the same.
-        let has_nonce = self.prover.is_some_and(|prover| {
-            prover.remember_nonce(place.uri(), &reply.headers);
-            nonce_of(&reply.headers).is_some()
-        });
+        let prover = self.prover;
+        let has_nonce =
+            prover.is_some_and(|prover| prover.remember_nonce(place.uri(), &reply.headers));
         Ok((read_answer(step, place, &reply, &sent), has_nonce))
     }
 
@@ -157,11 +155,8 @@ impl TokenAsker<'_> {
         given: Given,
         requested: &Scopes,
     ) -> Result<Tokens, AuthError> {
-        let fault = |reason: &str| AuthError::Answer {
-            step,
-            place: self.issuer.token_endpoint.to_string(),
-            reason: reason.to_owned(),
-        };
+        let place = &self.issuer.token_endpoint;
+        let fault = |reason: &str| AuthError::answer(step, place, reason);
         let access = given.access_token.filter(|token| !token.is_empty());
         let access = access.ok_or_else(|| fault("there is no access_token in the answer"))?;
         if access.header("Bearer").is_none() || access.reveal().contains(' ') {
@@ -443,7 +438,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_refresh_token_is_replaced_or_stays() {
-        let old = refresh_form(&Secret::new("old"), Some("https://r"), &Scopes::default());
+        let old = refresh_form(&Secret::new("old"), Some("https://r"));
         let rotated = r#"{"access_token":"t","refresh_token":"new"}"#;
         let kept = r#"{"access_token":"t"}"#;
         for (body, refresh) in [(rotated, "new"), (kept, "old")] {
@@ -459,7 +454,7 @@ mod tests {
     #[tokio::test]
     async fn an_assertion_is_of_the_type_that_was_asked_for() {
         let scopes = Scopes::default();
-        let form = exchange_form(&Secret::new("id"), "id_token", "as", None, &scopes);
+        let form = exchange_form(&Secret::new("id"), "as", None, &scopes);
         let answer = |issued: &str| {
             let body = format!(
                 r#"{{"access_token":"jag","token_type":"N_A","issued_token_type":"{issued}"}}"#
@@ -481,8 +476,11 @@ mod tests {
     }
 
     fn nonce_in(seen: &crate::test_server::Seen) -> Value {
+        nonce_of(seen.header("dpop").unwrap())
+    }
+
+    fn nonce_of(proof: &str) -> Value {
         use base64::Engine as _;
-        let proof = seen.header("dpop").unwrap();
         let claims = proof.split('.').nth(1).unwrap();
         let claims = base64::engine::general_purpose::URL_SAFE_NO_PAD.decode(claims);
         let claims: Value = serde_json::from_slice(&claims.unwrap()).unwrap();
@@ -511,11 +509,8 @@ mod tests {
             assert_eq!(seen[0].body, seen[1].body);
             // What came with the tokens is for the next time.
             let place = run.server.issuer().token_endpoint;
-            let head = HeaderMap::from_iter([(
-                http::HeaderName::from_static("dpop-nonce"),
-                http::HeaderValue::from_static("two"),
-            )]);
-            assert!(!prover.remember_nonce(place.uri(), &head));
+            let proof = prover.proof(&Method::POST, place.uri(), None, NOW);
+            assert_eq!(nonce_of(proof.unwrap().to_str().unwrap()), "two");
         }
     }
 

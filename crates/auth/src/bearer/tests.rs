@@ -13,8 +13,10 @@ use tokio::net::TcpListener;
 
 use super::*;
 
+const URL: &str = "https://mcp.example/mcp";
+
 fn server() -> Place {
-    Place::parse("https://mcp.example/mcp").unwrap()
+    Place::parse(URL).unwrap()
 }
 
 fn fixed(token: &str) -> Bearer {
@@ -42,12 +44,12 @@ async fn headers(bearer: &Bearer, url: &str) -> Result<HashMap<String, String>, 
 
 /// What a request to the server is authorized with.
 async fn sent(bearer: &Bearer) -> String {
-    let mut headers = headers(bearer, "https://mcp.example/mcp").await.unwrap();
+    let mut headers = headers(bearer, URL).await.unwrap();
     headers.remove("authorization").unwrap()
 }
 
 async fn error(bearer: &Bearer) -> String {
-    let error = headers(bearer, "https://mcp.example/mcp").await;
+    let error = headers(bearer, URL).await;
     error.unwrap_err().to_string()
 }
 
@@ -60,7 +62,7 @@ fn refusal(url: &str, status: StatusCode, sent: Option<&str>, attempt: u32) -> R
 
 /// Is there another token after what was sent was refused?
 async fn is_renewed(bearer: &Bearer, sent: &str) -> bool {
-    let url = "https://mcp.example/mcp";
+    let url = URL;
     let refusal = refusal(url, StatusCode::UNAUTHORIZED, Some(sent), 1);
     bearer.refused(&refusal).await.unwrap()
 }
@@ -97,7 +99,7 @@ impl Drop for Scratch {
 async fn a_token_is_sent_to_its_server_and_to_nobody_else() {
     let bearer = fixed("t0ken");
     for url in [
-        "https://mcp.example/mcp",
+        URL,
         "https://mcp.example:443/other?x=y",
         "https://MCP.example/",
     ] {
@@ -118,7 +120,7 @@ async fn a_token_is_sent_to_its_server_and_to_nobody_else() {
 #[tokio::test]
 async fn a_token_may_be_sent_as_it_is_in_another_header() {
     let bearer = fixed("t0ken").header(HeaderName::from_static("x-api-key"));
-    let headers = headers(&bearer, "https://mcp.example/mcp").await.unwrap();
+    let headers = headers(&bearer, URL).await.unwrap();
     assert_eq!(headers.len(), 1);
     assert_eq!(headers["x-api-key"], "t0ken");
     for value in ["Basic YTpi", "Bearer t0ken", "t0ken"] {
@@ -138,7 +140,7 @@ async fn a_token_that_was_copied_with_its_scheme_is_sent_with_one() {
 #[tokio::test]
 async fn a_header_of_the_caller_is_left_alone() {
     let bearer = fixed("t0ken").header(HeaderName::from_static("x-api-key"));
-    let request = Request::get("https://mcp.example/mcp").header("x-api-key", "own");
+    let request = Request::get(URL).header("x-api-key", "own");
     let (mut head, ()) = request.body(()).unwrap().into_parts();
     bearer.authorize(&mut head).await.unwrap();
     assert_eq!(head.headers["x-api-key"], "own");
@@ -181,7 +183,7 @@ async fn a_file_that_says_the_same_is_no_reason_to_try_again() {
     assert_eq!(sent(&bearer).await, "Bearer one");
     assert!(!is_renewed(&bearer, "Bearer one").await);
     fs::remove_file(file.path()).unwrap();
-    let url = "https://mcp.example/mcp";
+    let url = URL;
     let refusal = refusal(url, StatusCode::UNAUTHORIZED, Some("Bearer one"), 1);
     bearer.refused(&refusal).await.unwrap_err();
     // What it had is still there.
@@ -193,7 +195,7 @@ async fn in_another_header_a_refusal_just_after_a_change_is_no_end() {
     let file = Scratch::holding("one");
     let bearer = of_file(file.path());
     let bearer = bearer.header(HeaderName::from_static("x-api-key"));
-    let url = "https://mcp.example/mcp";
+    let url = URL;
     let attempt = |number| refusal(url, StatusCode::UNAUTHORIZED, None, number);
     headers(&bearer, url).await.unwrap();
     assert!(!bearer.refused(&attempt(1)).await.unwrap());
@@ -215,7 +217,7 @@ async fn what_is_not_about_the_token_is_left_alone() {
     sent(&bearer).await;
     fs::write(file.path(), "two").unwrap();
     for (url, status) in [
-        ("https://mcp.example/mcp", StatusCode::FORBIDDEN),
+        (URL, StatusCode::FORBIDDEN),
         ("https://other.example/mcp", StatusCode::UNAUTHORIZED),
     ] {
         let refusal = refusal(url, status, Some("Bearer one"), 1);
@@ -314,6 +316,19 @@ mod commands {
         of_command("/bin/sh", ["-c", script])
     }
 
+    /// Has as many tasks do something at once: what each of them got.
+    async fn all<F>(number: usize, begin: impl Fn() -> F) -> Vec<F::Output>
+    where
+        F: Future<Output: Send> + Send + 'static,
+    {
+        let tasks: Vec<_> = (0..number).map(|_| tokio::spawn(begin())).collect();
+        let mut outcomes = Vec::new();
+        for task in tasks {
+            outcomes.push(task.await.unwrap());
+        }
+        outcomes
+    }
+
     #[tokio::test]
     async fn a_program_prints_the_token() {
         for script in [
@@ -371,24 +386,16 @@ mod commands {
         let runs = Scratch::holding("");
         let script = format!("echo run >> {0}; wc -l < {0}", runs.path().display());
         let bearer = Arc::new(shell(&script));
-        let asking: Vec<_> = (0..8)
-            .map(|_| {
-                let bearer = Arc::clone(&bearer);
-                tokio::spawn(async move { sent(&bearer).await })
-            })
-            .collect();
-        for asked in asking {
-            assert_eq!(asked.await.unwrap(), "Bearer 1");
-        }
-        let refused: Vec<_> = (0..8)
-            .map(|_| {
-                let bearer = Arc::clone(&bearer);
-                tokio::spawn(async move { is_renewed(&bearer, "Bearer 1").await })
-            })
-            .collect();
-        for renewed in refused {
-            assert!(renewed.await.unwrap());
-        }
+        let asking = all(8, || {
+            let bearer = Arc::clone(&bearer);
+            async move { sent(&bearer).await }
+        });
+        assert_eq!(asking.await, ["Bearer 1"; 8]);
+        let refused = all(8, || {
+            let bearer = Arc::clone(&bearer);
+            async move { is_renewed(&bearer, "Bearer 1").await }
+        });
+        assert_eq!(refused.await, [true; 8]);
         assert_eq!(sent(&bearer).await, "Bearer 2");
     }
 
@@ -398,25 +405,53 @@ mod commands {
         let bearer = shell(&format!("echo run >> {}; echo 1", runs.path().display()));
         let bearer = Arc::new(bearer);
         assert_eq!(sent(&bearer).await, "Bearer 1");
-        let refused: Vec<_> = (0..8)
-            .map(|_| {
-                let bearer = Arc::clone(&bearer);
-                tokio::spawn(async move { is_renewed(&bearer, "Bearer 1").await })
-            })
-            .collect();
-        for renewed in refused {
-            assert!(!renewed.await.unwrap());
-        }
+        let refused = all(8, || {
+            let bearer = Arc::clone(&bearer);
+            async move { is_renewed(&bearer, "Bearer 1").await }
+        });
+        assert_eq!(refused.await, [false; 8]);
         assert_eq!(fs::read_to_string(runs.path()).unwrap(), "run\nrun\n");
+    }
+
+    #[tokio::test]
+    async fn a_program_that_fails_runs_once_for_all_who_waited() {
+        let runs = Scratch::holding("");
+        let file = Scratch::holding("exit 1");
+        let script = format!(
+            "echo run >> {}; . {}",
+            runs.path().display(),
+            file.path().display()
+        );
+        let bearer = Arc::new(shell(&script));
+        let asking = all(8, || {
+            let bearer = Arc::clone(&bearer);
+            async move { error(&bearer).await }
+        });
+        for error in asking.await {
+            assert!(error.contains("exit status: 1"), "{error}");
+        }
+        assert_eq!(fs::read_to_string(runs.path()).unwrap(), "run\n");
+        // Who comes later tries again; who is refused then shares the next failure.
+        fs::write(file.path(), "echo 1").unwrap();
+        assert_eq!(sent(&bearer).await, "Bearer 1");
+        fs::write(file.path(), "exit 2").unwrap();
+        let refused = all(8, || {
+            let bearer = Arc::clone(&bearer);
+            async move {
+                let refusal = refusal(URL, StatusCode::UNAUTHORIZED, Some("Bearer 1"), 1);
+                bearer.refused(&refusal).await.unwrap_err().to_string()
+            }
+        });
+        for error in refused.await {
+            assert!(error.contains("exit status: 2"), "{error}");
+        }
+        assert_eq!(fs::read_to_string(runs.path()).unwrap(), "run\nrun\nrun\n");
     }
 
     #[tokio::test]
     async fn whoever_gives_up_asking_leaves_the_turn_to_the_next() {
         let bearer = shell("echo t0ken");
-        let (mut head, ()) = Request::get("https://mcp.example/mcp")
-            .body(())
-            .unwrap()
-            .into_parts();
+        let (mut head, ()) = Request::get(URL).body(()).unwrap().into_parts();
         let mut asking = bearer.authorize(&mut head);
         let once = std::future::poll_fn(|cx| std::task::Poll::Ready(asking.as_mut().poll(cx)));
         assert!(once.await.is_pending());

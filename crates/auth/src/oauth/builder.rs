@@ -1,12 +1,10 @@
 //! What can be set about the login of a server.
 
-use std::fmt;
 use std::sync::{Arc, Mutex};
 
 use switchboard_transport::http::client::{ClientSettings, Reach};
 use tokio::sync::OnceCell;
 
-use super::turn::Turn;
 use super::{OAuth, Shared, State};
 use crate::error::AuthError;
 use crate::interaction::{Interaction, Nobody};
@@ -17,6 +15,7 @@ use crate::scope::Scopes;
 use crate::secret::Secret;
 use crate::source::TokenSource;
 use crate::store::{FileStore, Store};
+use crate::turn::Turn;
 
 /// Describes the login of one server.
 ///
@@ -36,6 +35,7 @@ pub struct OAuthBuilder {
     server: Place,
     settings: Settings,
     store: Option<Arc<dyn Store>>,
+    client_method: Option<ClientMethod>,
 }
 
 /// All that was set.
@@ -114,6 +114,7 @@ impl OAuthBuilder {
         Ok(Self {
             server: place("the server", url)?,
             store: None,
+            client_method: None,
             settings: Settings {
                 store: Arc::new(crate::store::MemoryStore::new()),
                 interaction: Arc::new(Nobody),
@@ -171,20 +172,19 @@ impl OAuthBuilder {
         self
     }
 
-    /// How the client proves itself, where the issuer leaves a choice.
+    /// How the client of [`client`](Self::client) proves itself, where the issuer leaves a choice.
     #[must_use]
     pub fn client_method(mut self, method: ClientMethod) -> Self {
-        if let Some(client) = &mut self.settings.client {
-            client.method = Some(method);
-        }
+        self.client_method = Some(method);
         self
     }
 
-    /// The key with which the client signs that it is itself (`private_key_jwt`).
+    /// The key with which the client signs that it is itself (`private_key_jwt`), unless another
+    /// method is set.
     #[must_use]
     pub fn signing_key(mut self, key: SigningKey) -> Self {
         self.settings.signing_key = Some(key);
-        self.client_method(ClientMethod::PrivateKeyJwt)
+        self
     }
 
     /// The name under which we register, which people are shown.
@@ -209,7 +209,8 @@ impl OAuthBuilder {
         Ok(self)
     }
 
-    /// Scopes to ask for, beside those that the server names.
+    /// Scopes to ask for: beside those that the server wants when it refuses a request, and in
+    /// place of all that its metadata lists.
     #[must_use]
     pub fn scopes(mut self, scopes: Scopes) -> Self {
         self.settings.scopes = scopes;
@@ -246,8 +247,9 @@ impl OAuthBuilder {
         self
     }
 
-    /// Which addresses may be asked for metadata and tokens. By default private ones only if
-    /// the server has a private one itself.
+    /// Which addresses may be asked for metadata and tokens, those that were named here (the
+    /// token endpoint, the identity provider) included. By default private ones only if the
+    /// server has a private one itself.
     #[must_use]
     pub fn reach(mut self, reach: Reach) -> Self {
         self.settings.reach = Some(reach);
@@ -263,7 +265,12 @@ impl OAuthBuilder {
             server,
             mut settings,
             store,
+            client_method,
         } = self;
+        if let Some(client) = &mut settings.client {
+            let signs = settings.signing_key.is_some();
+            client.method = client_method.or(signs.then_some(ClientMethod::PrivateKeyJwt));
+        }
         settings.store = match store {
             Some(store) => store,
             None => Arc::new(FileStore::of_user()?),
@@ -309,17 +316,6 @@ fn check(settings: &Settings) -> Result<(), AuthError> {
     }
 }
 
-pub(super) fn place(what: &'static str, url: &str) -> Result<Place, AuthError> {
-    Place::parse(url).map_err(|source| AuthError::Place { what, source })
-}
-
-impl fmt::Display for Grant {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Person => "a login",
-            Self::ClientCredentials => "client credentials",
-            Self::Workload(_) => "the workload's identity",
-            Self::Enterprise(_) => "the organisation's identity provider",
-        })
-    }
+fn place(what: &'static str, url: &str) -> Result<Place, AuthError> {
+    Place::parse(url).map_err(AuthError::place(what))
 }

@@ -32,9 +32,9 @@ pub(super) struct Found {
 impl Shared {
     /// Looks it up, every time: a server may move from one issuer to another.
     pub(super) async fn find(&self, demand: &Demand) -> Result<Found, AuthError> {
-        if let Some(endpoint) = &self.settings.token_endpoint {
+        if let Some(issuer) = self.named_issuer() {
             return Ok(Found {
-                issuer: Arc::new(Issuer::at(endpoint)),
+                issuer,
                 resource: Some(self.server.canonical()),
                 scopes: Scopes::default(),
                 wants_proof: demand.wants_proof,
@@ -44,6 +44,9 @@ impl Shared {
         match find_resource(fetcher, &self.server, demand).await? {
             None => {
                 let issuer = find_issuer_of_old(fetcher, &self.server).await?;
+                if !self.is_known_by(&issuer.issuer) {
+                    return Err(self.unknown_to(&issuer.issuer));
+                }
                 Ok(Found {
                     issuer: self.remember(issuer),
                     resource: None,
@@ -65,8 +68,8 @@ impl Shared {
 
     /// The issuer that gave a record.
     pub(super) async fn issuer_of(&self, record: &Record) -> Result<Arc<Issuer>, AuthError> {
-        if let Some(endpoint) = &self.settings.token_endpoint {
-            return Ok(Arc::new(Issuer::at(endpoint)));
+        if let Some(issuer) = self.named_issuer() {
+            return Ok(issuer);
         }
         let known = self.state().issuer.clone();
         if let Some(issuer) = known.filter(|issuer| issuer.issuer == record.issuer) {
@@ -137,26 +140,42 @@ impl Shared {
     fn choose<'a>(&self, resource: &'a Resource) -> Result<&'a str, AuthError> {
         let named = |issuer: &str| resource.issuers.iter().find(|named| *named == issuer);
         if let Some(wanted) = &self.settings.client_issuer {
-            return named(wanted).map(String::as_str).ok_or_else(|| {
-                let others = resource.issuers.join(", ");
-                AuthError::Setup {
-                    reason: format!(
-                        "the client id is for {wanted}, and {} now takes tokens of {others} \
-                         only: ask there for a client id",
-                        self.server
-                    ),
-                }
-            });
+            let wanted = named(wanted).map(String::as_str);
+            return wanted.ok_or_else(|| self.unknown_to(&resource.issuers.join(", ")));
         }
         let record = self.state().record.clone();
         record
             .and_then(|record| named(&record.issuer))
             .or(resource.issuers.first())
             .map(String::as_str)
-            .ok_or_else(|| AuthError::Metadata {
-                place: resource.place.to_string(),
-                reason: "it names no authorization server".to_owned(),
-            })
+            .ok_or_else(|| AuthError::metadata(&resource.place, "it names no authorization server"))
+    }
+
+    /// The issuer whose place was set.
+    fn named_issuer(&self) -> Option<Arc<Issuer>> {
+        let mut issuer = Issuer::at(self.settings.token_endpoint.as_ref()?);
+        if let Some(name) = &self.settings.client_issuer {
+            issuer.issuer.clone_from(name);
+        }
+        Some(Arc::new(issuer))
+    }
+
+    /// May an issuer be shown who we are, as far as that was set?
+    pub(super) fn is_known_by(&self, issuer: &str) -> bool {
+        let own = self.settings.client_issuer.as_ref();
+        own.is_none_or(|own| own == issuer)
+    }
+
+    /// What is said where the server takes tokens of others only.
+    pub(super) fn unknown_to(&self, others: &str) -> AuthError {
+        let own = self.settings.client_issuer.as_deref().unwrap_or_default();
+        AuthError::Setup {
+            reason: format!(
+                "the client id is for {own}, and {} now takes tokens of {others} only: ask there \
+                 for a client id",
+                self.server
+            ),
+        }
     }
 
     fn remember(&self, issuer: Issuer) -> Arc<Issuer> {

@@ -10,7 +10,7 @@ use tracing::info;
 
 use super::builder::Grant;
 use super::finding::Found;
-use super::{Shared, header_of, now};
+use super::{Got, Shared, header_of, now};
 use crate::challenge::Demand;
 use crate::error::{AuthError, Step};
 use crate::pkce::random_text;
@@ -34,33 +34,33 @@ impl Shared {
         let scopes = demand.scopes.clone().unwrap_or_default();
         self.state().attempts.count(&scopes, now())?;
         let wanted = self.wanted(demand);
-        let outcome = self.log_in_locked(demand, wanted, refused, found).await;
+        let outcome = self.log_in_locked(demand, wanted.as_ref(), refused, found);
+        let outcome = outcome.await;
         if let Err(error) = &outcome
             && !(needs_person && has_asked_person(error))
         {
             // What nobody was asked about may be tried as often as requests come.
             self.state().attempts.uncount(&scopes);
         }
-        outcome
+        outcome.map(drop)
     }
 
     async fn log_in_locked(
         &self,
         demand: &Demand,
-        wanted: Option<Scopes>,
+        wanted: Option<&Scopes>,
         refused: Option<&HeaderValue>,
         found: Option<Found>,
-    ) -> Result<(), AuthError> {
-        let _login = self.settings.store.lock(&self.login_key()).await?;
+    ) -> Result<Arc<Record>, AuthError> {
+        let _login = self.lock_for_login().await?;
         // While we waited, another process may have done it.
         if let Some(record) = self.stored().await?
-            && is_newer(&record, wanted.as_ref(), refused)
+            && is_newer(&record, wanted, refused)
         {
-            self.state().install(Some(record))?;
-            return Ok(());
+            let prover = None;
+            return self.state().take(Got { record, prover });
         }
-        self.get_for(demand, wanted.as_ref(), found).await?;
-        Ok(())
+        self.get_for(demand, wanted, found).await
     }
 
     /// What a token must allow, if it is to allow more than the one we have.
@@ -83,7 +83,8 @@ impl Shared {
             return Ok(record);
         }
         turn.check()?;
-        let outcome = self.get_for(&Demand::default(), None, None).await;
+        let demand = Demand::default();
+        let outcome = self.log_in_locked(&demand, None, None, None).await;
         outcome.map_err(|error| turn.fail(error))
     }
 
@@ -99,13 +100,13 @@ impl Shared {
             None => self.find(demand).await?,
         };
         let scopes = self.scopes_for(&found, demand, wanted);
-        let mut record = match &self.settings.grant {
+        let mut got = match &self.settings.grant {
             Grant::Person => self.by_person(&found, &scopes, demand).await?,
             _ => self.without_person(&found, &scopes).await?,
         };
-        record.login = Some(random_text(LOGIN_BYTES)?);
-        info!(server = %self.server, issuer = %record.issuer, "logged in");
-        self.keep(record).await
+        got.record.login = Some(random_text(LOGIN_BYTES)?);
+        info!(server = %self.server, issuer = %found.issuer.issuer, "logged in");
+        self.keep(got).await
     }
 
     /// What to ask for: what the server wants now, else what it says there is, and what we

@@ -6,6 +6,7 @@
 use super::finding::Found;
 use super::{Shared, now};
 use crate::error::AuthError;
+use crate::form::DEVICE_CODE;
 use crate::issuer::Issuer;
 use crate::record::{ClientIdentity, ClientOrigin, Entry};
 use crate::registration::{Registration, register};
@@ -44,7 +45,7 @@ impl Shared {
             redirect_uri,
             scopes,
             grants: match redirect_uri.is_empty() {
-                true => &[DEVICE, "refresh_token"],
+                true => &[DEVICE_CODE, "refresh_token"],
                 false => &["authorization_code", "refresh_token"],
             },
         };
@@ -52,6 +53,12 @@ impl Shared {
         // Whatever becomes of the login: the client exists.
         self.keep_client(found, &client).await?;
         Ok(client)
+    }
+
+    /// Are we to an issuer who we say, rather than who it said when we registered?
+    pub(super) fn is_known_otherwise(&self, found: &Found) -> bool {
+        let settings = &self.settings;
+        settings.client.is_some() || (settings.document.is_some() && found.issuer.takes_documents)
     }
 
     /// A client id is for one issuer. Another that the server names later is not shown it.
@@ -62,8 +69,10 @@ impl Shared {
         client: &ClientIdentity,
     ) -> Result<(), AuthError> {
         if self.settings.client_issuer.is_some() {
-            // Whoever chose the issuer saw to it.
-            return Ok(());
+            return match self.is_known_by(&issuer.issuer) {
+                true => Ok(()),
+                false => Err(self.unknown_to(&issuer.issuer)),
+            };
         }
         let bound = entry
             .records
@@ -83,14 +92,10 @@ impl Shared {
 
     async fn keep_client(&self, found: &Found, client: &ClientIdentity) -> Result<(), AuthError> {
         let _lock = self.settings.store.lock(&self.key).await?;
-        let store = &*self.settings.store;
-        let mut entry = store
-            .load(&self.key)
-            .await?
-            .unwrap_or_else(|| Entry::new(&self.key));
+        let mut entry = self.entry().await?;
         // Behind the record in use, which may still have tokens.
         entry.add(self.record_for(found, client.clone()));
-        store.save(&entry).await?;
+        self.settings.store.save(&entry).await?;
         Ok(())
     }
 
@@ -113,5 +118,3 @@ fn fits(known: &ClientIdentity, redirect_uri: &str, scopes: &Scopes, now: u64) -
     let may_ask = may_ask.is_none_or(|known| known.has_all(scopes));
     comes_back && may_ask && known.secret_expires_at.is_none_or(|end| end > now)
 }
-
-const DEVICE: &str = "urn:ietf:params:oauth:grant-type:device_code";

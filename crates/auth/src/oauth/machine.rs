@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::builder::{Grant, IdentityProvider};
 use super::finding::Found;
-use super::{Shared, now};
+use super::{Got, Shared, now};
 use crate::dpop::Prover;
 use crate::error::{AuthError, Step};
 use crate::form::{Form, assertion_form, client_credentials_form, exchange_form};
@@ -23,18 +23,15 @@ impl Shared {
         &self,
         found: &Found,
         scopes: &Scopes,
-    ) -> Result<Record, AuthError> {
+    ) -> Result<Got, AuthError> {
         let client = match &self.settings.client {
-            Some(client) => client.clone(),
+            Some(client) => {
+                self.check_binding(&found.issuer, &self.entry().await?, client)?;
+                client.clone()
+            }
             // A workload is known by its assertion alone.
             None => ClientIdentity::new("", ClientOrigin::Configured),
         };
-        let entry = self.settings.store.load(&self.key).await?;
-        if let Some(entry) = entry
-            && !client.id.is_empty()
-        {
-            self.check_binding(&found.issuer, &entry, &client)?;
-        }
         let resource = found.resource.as_deref();
         let form = match &self.settings.grant {
             Grant::Workload(source) => assertion_form(&source.read().await?, resource, scopes),
@@ -44,7 +41,7 @@ impl Shared {
             }
             Grant::ClientCredentials | Grant::Person => client_credentials_form(resource, scopes),
         };
-        self.ask(found, client, Step::Token, form, scopes).await
+        self.ask(found, client, form, scopes).await
     }
 
     /// Has the organisation's identity provider say who the user is, for this issuer.
@@ -56,13 +53,7 @@ impl Shared {
     ) -> Result<Secret, AuthError> {
         let id_token = provider.id_token.read().await?;
         let audience = &found.issuer.issuer;
-        let form = exchange_form(
-            &id_token,
-            "id_token",
-            audience,
-            found.resource.as_deref(),
-            scopes,
-        );
+        let form = exchange_form(&id_token, audience, found.resource.as_deref(), scopes);
         let issuer = Issuer::at(&provider.token_endpoint);
         let asker = TokenAsker {
             // The key is for the issuer of the server.
@@ -94,19 +85,22 @@ impl Shared {
         &self,
         found: &Found,
         client: ClientIdentity,
-        step: Step,
         form: Form,
         scopes: &Scopes,
-    ) -> Result<Record, AuthError> {
+    ) -> Result<Got, AuthError> {
+        let mut got = self.begin(found, client)?;
+        let asker = self.asker(&found.issuer, &got.record.client, got.prover.as_deref());
+        let tokens = asker.await?.ask(Step::Token, form, scopes).await?;
+        got.record.tokens = Some(tokens);
+        Ok(got)
+    }
+
+    /// A record without tokens, and the key that they are to be bound to.
+    pub(super) fn begin(&self, found: &Found, client: ClientIdentity) -> Result<Got, AuthError> {
         let mut record = self.record_for(found, client);
-        let prover = self.prover_for(found, &mut record)?;
-        let asker = self.asker(&found.issuer, &record.client, prover.as_deref());
-        let tokens = asker.await?.ask(step, form, scopes).await?;
-        record.tokens = Some(tokens);
-        if let Some(prover) = prover {
-            self.state().prover = Some(prover);
-        }
-        Ok(record)
+        let prover = self.prover_for(found)?;
+        record.proof_key = prover.as_ref().map(|prover| prover.stored());
+        Ok(Got { record, prover })
     }
 
     pub(super) fn record_for(&self, found: &Found, client: ClientIdentity) -> Record {
@@ -120,11 +114,7 @@ impl Shared {
     }
 
     /// The key that tokens are bound to, where they must be: the one we have, or a new one.
-    pub(super) fn prover_for(
-        &self,
-        found: &Found,
-        record: &mut Record,
-    ) -> Result<Option<Arc<Prover>>, AuthError> {
+    fn prover_for(&self, found: &Found) -> Result<Option<Arc<Prover>>, AuthError> {
         let can = found
             .issuer
             .proof_algorithms
@@ -141,11 +131,9 @@ impl Shared {
             let is_known = state.record.as_ref().is_some_and(is_same);
             state.prover.clone().filter(|_| is_known)
         };
-        let prover = match own {
+        Ok(Some(match own {
             Some(prover) => prover,
             None => Arc::new(Prover::generate()?),
-        };
-        record.proof_key = Some(prover.stored());
-        Ok(Some(prover))
+        }))
     }
 }

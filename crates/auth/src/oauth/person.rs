@@ -4,13 +4,13 @@
 
 use tracing::info;
 
-use super::Shared;
 use super::finding::Found;
 use super::renewing::is_unknown_client;
+use super::{Got, Shared};
 use crate::authorization::Pending;
 use crate::challenge::Demand;
 use crate::device::{ask_device_code, wait_for_device};
-use crate::error::{AuthError, Step};
+use crate::error::AuthError;
 use crate::interaction::LoginPage;
 use crate::record::{ClientIdentity, ClientOrigin, Entry, Record};
 use crate::scope::Scopes;
@@ -22,12 +22,14 @@ impl Shared {
         found: &Found,
         scopes: &Scopes,
         demand: &Demand,
-    ) -> Result<Record, AuthError> {
-        let entry = self.settings.store.load(&self.key).await?;
-        let entry = entry.unwrap_or_else(|| Entry::new(&self.key));
-        let known = entry
-            .of_issuer(&found.issuer.issuer)
-            .filter(|record| record.client.origin == ClientOrigin::Registered);
+    ) -> Result<Got, AuthError> {
+        let entry = self.entry().await?;
+        let known = match self.is_known_otherwise(found) {
+            true => None,
+            false => entry
+                .of_issuer(&found.issuer.issuer)
+                .filter(|record| record.client.origin == ClientOrigin::Registered),
+        };
         let client = known.map(|record| &record.client);
         let outcome = self.ask_person(found, scopes, &entry, client).await;
         match outcome {
@@ -51,7 +53,7 @@ impl Shared {
         scopes: &Scopes,
         entry: &Entry,
         known: Option<&ClientIdentity>,
-    ) -> Result<Record, AuthError> {
+    ) -> Result<Got, AuthError> {
         let issuer = &*found.issuer;
         let interaction = &*self.settings.interaction;
         if interaction.prefers_code() && issuer.device_authorization_endpoint.is_some() {
@@ -75,8 +77,7 @@ impl Shared {
         let page = LoginPage::new(url, self.server.clone(), &issuer.issuer, scopes.clone());
         let came_back = visit.go(&page).await?;
         let code = pending.check(&came_back)?;
-        self.ask(found, client, Step::Token, pending.form(&code), scopes)
-            .await
+        self.ask(found, client, pending.form(&code), scopes).await
     }
 
     async fn by_device(
@@ -85,11 +86,10 @@ impl Shared {
         scopes: &Scopes,
         entry: &Entry,
         known: Option<&ClientIdentity>,
-    ) -> Result<Record, AuthError> {
+    ) -> Result<Got, AuthError> {
         let client = self.identify(found, scopes, entry, known, "").await?;
-        let mut record = self.record_for(found, client);
-        let prover = self.prover_for(found, &mut record)?;
-        let asker = self.asker(&found.issuer, &record.client, prover.as_deref());
+        let mut got = self.begin(found, client)?;
+        let asker = self.asker(&found.issuer, &got.record.client, got.prover.as_deref());
         let asker = asker.await?;
         let resource = found.resource.as_deref();
         let (code, device_code, interval) =
@@ -98,8 +98,8 @@ impl Shared {
         let lifetime = code.lifetime;
         let waiting = wait_for_device(&asker, &device_code, resource, interval, lifetime, scopes);
         let tokens = waiting.await?;
-        record.tokens = Some(tokens);
-        Ok(record)
+        got.record.tokens = Some(tokens);
+        Ok(got)
     }
 }
 

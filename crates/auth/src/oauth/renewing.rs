@@ -15,7 +15,7 @@ use tracing::{debug, info};
 
 use super::builder::Grant;
 use super::finding::Found;
-use super::{Replaced, Shared, header_of, now};
+use super::{Got, Replaced, Shared, header_of, now};
 use crate::challenge::Demand;
 use crate::error::{AuthError, Step};
 use crate::form::refresh_form;
@@ -143,14 +143,14 @@ impl Shared {
             Some(found) if found.issuer.issuer == record.issuer => found.issuer,
             _ => self.issuer_of(&record).await?,
         };
+        let mut prover = self.state().prover.clone();
         let outcome = match (&self.settings.grant, &newest.refresh) {
             (Grant::Person, None) => return Ok(self.state().record.clone()),
             (Grant::Person, Some(refresh)) => {
                 let resource = (!record.is_old).then_some(&*record.resource);
-                let prover = self.state().prover.clone();
                 let client = self.settings.client.as_ref().unwrap_or(&record.client);
                 let asker = self.asker(&issuer, client, prover.as_deref()).await?;
-                let form = refresh_form(refresh, resource, &Scopes::default());
+                let form = refresh_form(refresh, resource);
                 asker.ask(Step::Refresh, form, &newest.requested).await
             }
             (_, _) => {
@@ -161,7 +161,11 @@ impl Shared {
                     wants_proof: record.proof_key.is_some(),
                 };
                 let asked = self.without_person(&found, &newest.requested).await;
-                asked.and_then(|record| record.tokens.ok_or(AuthError::NoInteraction))
+                asked.and_then(|got| {
+                    prover = got.prover;
+                    record.proof_key = got.record.proof_key;
+                    got.record.tokens.ok_or(AuthError::NoInteraction)
+                })
             }
         };
         match outcome {
@@ -170,7 +174,13 @@ impl Shared {
                 // RFC 6749, section 6: what is not said is as it was.
                 tokens.granted = tokens.granted.or(newest.granted);
                 record.tokens = Some(tokens);
-                self.keep_locked(record).await.map(Some)
+                self.keep_locked(Got { record, prover }).await.map(Some)
+            }
+            // Whoever set the client must see to it, and may: the tokens are as good as before.
+            Err(error)
+                if error.code() == Some("invalid_client") && self.settings.client.is_some() =>
+            {
+                Err(error)
             }
             Err(error) if is_final(&error) && matches!(self.settings.grant, Grant::Person) => {
                 info!(server = %self.server, %error, "the login has ended");
@@ -179,7 +189,7 @@ impl Shared {
                     return Ok(None);
                 }
                 record.tokens = None;
-                self.keep_locked(record).await.map(Some)
+                self.keep_locked(Got { record, prover }).await.map(Some)
             }
             Err(error) => Err(error),
         }

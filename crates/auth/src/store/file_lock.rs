@@ -21,24 +21,23 @@ pub(super) struct FileLock(File);
 impl FileLock {
     /// Waits until nobody else holds it, in this process or another.
     pub(super) async fn acquire(path: PathBuf) -> Result<Self, StoreError> {
-        let end = Instant::now() + LONGEST_WAIT;
-        let mut pause = SHORTEST_PAUSE;
+        let began = Instant::now();
         loop {
             let asked = path.clone();
             if let Some(lock) = off_thread(move || Self::try_acquire(&asked)).await? {
                 return Ok(lock);
             }
-            if Instant::now() >= end {
+            let waited = began.elapsed();
+            if waited >= LONGEST_WAIT {
                 let seconds = LONGEST_WAIT.as_secs();
                 let path = path.display();
                 let what = format!(
                     "the lock {path} was held by others for {seconds} s: end the program that \
                      holds it, or try again"
                 );
-                return Err(StoreError::new(what, None));
+                return Err(StoreError::busy(what));
             }
-            sleep(pause).await;
-            pause = (pause * 2).min(LONGEST_PAUSE);
+            sleep((waited / 16).clamp(SHORTEST_PAUSE, LONGEST_PAUSE)).await;
         }
     }
 
@@ -68,10 +67,12 @@ impl Drop for FileLock {
     }
 }
 
-// Longer than a renewal takes, its timeouts included.
-pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(60);
+// Longer than the longest renewal, with all that may be waited for in it: a program that says who
+// we are (30 s), metadata in three places (5 s each), and two issuers that want to be asked twice
+// (30 s each time) are 165 s. A login may take longer: see `Shared::lock_for_login`.
+pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(300);
 
 const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
 
-// What the last of ten waits in vain, at most, each time.
-const LONGEST_PAUSE: Duration = Duration::from_millis(10);
+// A sixteenth of what was waited so far is no great loss; more than this would be noticed.
+const LONGEST_PAUSE: Duration = Duration::from_millis(100);

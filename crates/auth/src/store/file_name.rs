@@ -7,13 +7,14 @@ use std::fmt::Write as _;
 
 use ring::digest::{SHA256, digest};
 
+use crate::place::without_query;
+
 /// `example.com-mcp-0123456789abcdef0123456789abcdef`: at most 81 bytes of lower-case ASCII.
 pub(super) fn file_name(server: &str) -> String {
     let mut name = String::with_capacity(LONGEST_READABLE + 1 + 2 * DIGEST_BYTES);
     let readable = server.split_once("://").map_or(server, |(_, rest)| rest);
-    // A query may hold a secret, and names of files stand in errors and in lists.
-    let readable = readable.split('?').next().unwrap_or_default();
-    for character in readable.chars() {
+    // Names of files stand in errors and in lists.
+    for character in without_query(readable).chars() {
         if name.len() == LONGEST_READABLE {
             break;
         }

@@ -7,7 +7,7 @@ use switchboard_auth::{OAuthBuilder, Scopes, Store};
 
 use crate::authority::{Authority, Conduct, Fault, Protected, ScriptedPerson};
 use crate::flow::{LOGIN, Program, memory, seen, seen_after};
-use crate::slow_store::SlowStore;
+use crate::watched_store::WatchedStore;
 
 fn with_person(set: OAuthBuilder) -> OAuthBuilder {
     set.interaction(ScriptedPerson::new(Conduct::Agrees))
@@ -138,6 +138,31 @@ async fn a_logout_counts_even_if_the_issuer_cannot_be_told() {
 }
 
 #[tokio::test]
+async fn nobody_waits_until_an_issuer_was_told_of_a_logout() {
+    let authority = Authority::start().await;
+    let server = Protected::start(&authority).await;
+    let store = memory();
+    let program = Program::start(&server, &store, with_person);
+    program.works().await;
+    authority.site.hold("/revoke");
+    let leaving = tokio::spawn({
+        let login = program.login.clone();
+        async move { login.logout().await }
+    });
+    authority.site.reached("/revoke", 1).await;
+    assert!(store.servers().await.unwrap().is_empty());
+    // Neither another program nor another request of this one.
+    Program::start(&server, &store, with_person).works().await;
+    program.works().await;
+    assert!(!leaving.is_finished());
+    authority.site.release("/revoke");
+    assert!(leaving.await.unwrap().unwrap());
+    assert_eq!(authority.count("/revoke"), 2);
+    program.works().await;
+    assert_eq!(authority.count("/authorize"), 2);
+}
+
+#[tokio::test]
 async fn what_a_login_prints_holds_no_secret() {
     let authority = Authority::start_with(|knobs| knobs.needs_secret = true).await;
     let server = Protected::start(&authority).await;
@@ -188,7 +213,7 @@ async fn two_logins_at_once_ask_once() {
 async fn what_was_read_before_a_logout_is_not_used_after_it() {
     let authority = Authority::start().await;
     let server = Protected::start(&authority).await;
-    let slow = Arc::new(SlowStore::new());
+    let slow = Arc::new(WatchedStore::new());
     let store: Arc<dyn Store> = slow.clone();
     let program = Program::start(&server, &store, with_person);
     program.works().await;
@@ -210,7 +235,7 @@ async fn what_was_read_before_a_logout_is_not_used_after_it() {
 async fn what_was_read_before_a_renewal_is_not_used_after_it() {
     let authority = Authority::start().await;
     let server = Protected::start(&authority).await;
-    let slow = Arc::new(SlowStore::new());
+    let slow = Arc::new(WatchedStore::new());
     let store: Arc<dyn Store> = slow.clone();
     let program = Program::start(&server, &store, with_person);
     program.works().await;

@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use http::{HeaderMap, HeaderValue};
 use serde_json::json;
-use switchboard_auth::{Browser, Nobody, Scopes, Secret, Store};
+use switchboard_auth::{Browser, ClientMethod, Grant, Nobody, OAuthBuilder, Scopes, Secret, Store};
 use switchboard_client::{Mode, Spec};
 
-use crate::authority::{Authority, Client, Conduct, MetadataAt, Protected, ScriptedPerson};
+use crate::authority::{Authority, Client, Conduct, MetadataAt, Protected, ScriptedPerson, Site};
 use crate::flow::{LOGIN, Program, chain, direct, expire, memory, seen, seen_after};
 use crate::folder::Folder;
 
@@ -116,7 +118,7 @@ async fn a_document_is_an_id_where_the_issuer_takes_it() {
     })
     .await;
     let server = Protected::start(&authority).await;
-    let set = |set: switchboard_auth::OAuthBuilder| {
+    let set = |set: OAuthBuilder| {
         set.interaction(agreeing())
             .client_document(DOCUMENT)
             .unwrap()
@@ -206,8 +208,7 @@ async fn a_client_that_was_set_is_shown_to_no_other_issuer() {
     let server = Protected::start(&old).await;
     let store = memory();
     let person = agreeing();
-    let set =
-        |set: switchboard_auth::OAuthBuilder| set.interaction(person.clone()).client("app", None);
+    let set = |set: OAuthBuilder| set.interaction(person.clone()).client("app", None);
     let program = Program::start(&server, &store, set);
     program.works().await;
     server.move_to(&new);
@@ -227,6 +228,91 @@ async fn a_client_that_was_set_is_shown_to_no_other_issuer() {
     assert_eq!(person.pages().len(), 1);
 }
 
+/// Everything that was asked of a site holds none of these, as they are or in Base64.
+#[track_caller]
+fn check_unseen(site: &Site, secret: &str) {
+    let basic = STANDARD.encode(format!("app:{secret}"));
+    for asked in site.all() {
+        let all = format!("{asked:?}");
+        assert!(!all.contains(secret) && !all.contains(&basic), "{all}");
+    }
+}
+
+#[tokio::test]
+async fn a_secret_is_shown_to_no_issuer_but_its_own() {
+    let (own, other) = (Authority::start().await, Authority::start().await);
+    let secret = "word-of-the-client";
+    for authority in [&own, &other] {
+        let client = Client::with_secret("app", BACK, "client_secret_basic", secret);
+        authority.add_client(client);
+    }
+    let client = |set: OAuthBuilder| {
+        set.interaction(agreeing())
+            .client("app", Some(Secret::new(secret)))
+    };
+    let bound = |set| client(set).client_issuer(own.issuer());
+    let named = Protected::start(&other).await;
+    // One that names nobody is its own issuer, in 2025-03-26.
+    let unnamed = Protected::beside(&other, |knobs| {
+        knobs.metadata_at.clear();
+        knobs.checks_resource = false;
+    });
+    for server in [&named, &unnamed] {
+        let store = memory();
+        for grant in [Grant::Person, Grant::ClientCredentials] {
+            let program = Program::start(server, &store, |set| bound(set).grant(grant));
+            let outcomes = [
+                program.fails().await,
+                chain(&program.login.login().await.unwrap_err()),
+            ];
+            for error in outcomes {
+                let expected = format!("the client id is for {}", own.issuer());
+                assert!(error.contains(&expected), "{error}");
+            }
+        }
+        assert!(store.servers().await.unwrap().is_empty());
+    }
+    check_unseen(&other.site, secret);
+    check_unseen(&named.site, secret);
+    // What the other gave before it was said whose client it is, is not renewed there.
+    let (third, store) = (Authority::start().await, memory());
+    let client_of_third = Client::with_secret("app", BACK, "client_secret_post", "another-word");
+    third.add_client(client_of_third);
+    let server = Protected::start(&third).await;
+    let before = Program::start(&server, &store, |set| {
+        set.interaction(agreeing())
+            .client("app", Some(Secret::new("another-word")))
+            .client_method(ClientMethod::ClientSecretPost)
+    });
+    before.works().await;
+    expire(&store, &server).await;
+    let error = Program::start(&server, &store, bound).fails().await;
+    assert!(error.contains("the client id is for"), "{error}");
+    check_unseen(&third.site, secret);
+    check_unseen(&server.site, secret);
+}
+
+#[tokio::test]
+async fn a_client_that_was_set_and_is_refused_leaves_the_registered_one_alone() {
+    let authority = Authority::start().await;
+    let server = Protected::start(&authority).await;
+    let store = memory();
+    let registered = |set: OAuthBuilder| set.interaction(agreeing());
+    Program::start(&server, &store, registered).works().await;
+    let client = Client::with_secret("app", BACK, "client_secret_post", "right");
+    authority.add_client(client);
+    let program = Program::start(&server, &store, |set| {
+        set.interaction(agreeing())
+            .client("app", Some(Secret::new("wrong")))
+    });
+    let error = program.fails().await;
+    assert!(error.contains("invalid_client"), "{error}");
+    assert_eq!(authority.count("/authorize"), 2, "nobody is asked again");
+    let before = authority.site.lines().len();
+    Program::start(&server, &store, |set| set).works().await;
+    assert_eq!(seen_after(&authority, before), "");
+}
+
 #[tokio::test]
 async fn a_server_of_2025_03_26_is_its_own_issuer_with_metadata_or_without() {
     for (metadata_at, expected) in [
@@ -243,7 +329,7 @@ async fn a_server_of_2025_03_26_is_its_own_issuer_with_metadata_or_without() {
             knobs.checks_resource = false;
         });
         let store = memory();
-        let set = |set: switchboard_auth::OAuthBuilder| set.interaction(agreeing());
+        let set = |set: OAuthBuilder| set.interaction(agreeing());
         Program::start(&server, &store, set).works().await;
         let lines = authority.site.lines();
         let is_step =

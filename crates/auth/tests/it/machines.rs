@@ -1,9 +1,12 @@
 //! Tokens without a person: a client for itself, a workload, an organisation; and codes for
 //! those without a browser.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use serde_json::json;
 use switchboard_auth::{
-    ClientMethod, Grant, IdentityProvider, Nobody, OAuthBuilder, Scopes, Secret, SigningKey,
+    ClientMethod, Grant, IdentityProvider, Nobody, OAuthBuilder, Scopes, Secret, SigningKey, Store,
     TokenSource,
 };
 
@@ -12,24 +15,33 @@ use crate::authority::{
 };
 use crate::flow::{Program, expire, memory, seen, seen_after};
 use crate::folder::Folder;
+use crate::watched_store::WatchedStore;
 
 const BACK: &str = "http://127.0.0.1:7777/callback";
 const BEARER: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 
 #[tokio::test]
 async fn a_client_proves_itself_with_its_secret_as_it_was_told() {
-    for (name, method) in [
-        ("client_secret_basic", ClientMethod::ClientSecretBasic),
-        ("client_secret_post", ClientMethod::ClientSecretPost),
+    for (name, method, is_method_first) in [
+        (
+            "client_secret_basic",
+            ClientMethod::ClientSecretBasic,
+            false,
+        ),
+        ("client_secret_post", ClientMethod::ClientSecretPost, false),
+        ("client_secret_post", ClientMethod::ClientSecretPost, true),
     ] {
         let authority = Authority::start().await;
         authority.add_client(Client::with_secret("robot", BACK, name, "a word: & more"));
         let server = Protected::start(&authority).await;
         let store = memory();
         let set = |set: OAuthBuilder| {
-            set.grant(Grant::ClientCredentials)
-                .client("robot", Some(Secret::new("a word: & more")))
-                .client_method(method)
+            let set = set.grant(Grant::ClientCredentials);
+            let secret = Some(Secret::new("a word: & more"));
+            match is_method_first {
+                true => set.client_method(method).client("robot", secret),
+                false => set.client("robot", secret).client_method(method),
+            }
         };
         let program = Program::start(&server, &store, set);
         program.works().await;
@@ -108,18 +120,69 @@ async fn where_the_place_of_the_tokens_is_given_nothing_is_looked_up() {
     );
 }
 
+/// A client for itself, which is told where tokens are.
+fn told(authority: &Authority) -> impl Fn(OAuthBuilder) -> OAuthBuilder {
+    let client = Client::with_secret("robot", BACK, "client_secret_basic", "word");
+    authority.add_client(client);
+    let endpoint = authority.url("/token");
+    move |set| {
+        set.grant(Grant::ClientCredentials)
+            .client("robot", Some(Secret::new("word")))
+            .token_endpoint(&endpoint)
+            .unwrap()
+    }
+}
+
+#[tokio::test]
+async fn of_two_programs_at_the_start_one_asks_for_a_token() {
+    let authority = Authority::start().await;
+    let set = told(&authority);
+    let server = Protected::start(&authority).await;
+    let watched = Arc::new(WatchedStore::new());
+    let store: Arc<dyn Store> = watched.clone();
+    let token = authority.path("/token");
+    authority.site.hold(&token);
+    let both = [(); 2].map(|()| {
+        let program = Program::start(&server, &store, &set);
+        tokio::spawn(async move { program.works().await })
+    });
+    authority.site.reached(&token, 1).await;
+    tokio::select! {
+        () = watched.locked_out(1) => {}
+        () = authority.site.reached(&token, 2) => {}
+    }
+    authority.site.release(&token);
+    for one in both {
+        one.await.unwrap();
+    }
+    assert_eq!(seen(&authority), "token");
+}
+
+#[tokio::test]
+async fn a_login_of_another_that_takes_long_is_waited_for() {
+    let authority = Authority::start().await;
+    let set = told(&authority);
+    let server = Protected::start(&authority).await;
+    let store = memory();
+    let program = Program::start(&server, &store, &set);
+    // What the other holds while its person reads a code off another device.
+    let held = store.lock(&format!("{}#login", server.url())).await;
+    let logging_in = tokio::spawn(async move { program.login.login().await });
+    tokio::time::pause();
+    tokio::time::sleep(Duration::from_secs(3500)).await;
+    tokio::time::resume();
+    assert!(!logging_in.is_finished());
+    drop(held);
+    logging_in.await.unwrap().unwrap();
+    assert_eq!(seen(&authority), "token");
+}
+
 #[tokio::test]
 async fn many_requests_at_the_start_ask_for_one_token() {
     let authority = Authority::start().await;
-    let client = Client::with_secret("robot", BACK, "client_secret_basic", "word");
-    authority.add_client(client);
+    let set = told(&authority);
     let server = Protected::start(&authority).await;
-    let program = Program::start(&server, &memory(), |set| {
-        set.grant(Grant::ClientCredentials)
-            .client("robot", Some(Secret::new("word")))
-            .token_endpoint(&authority.url("/token"))
-            .unwrap()
-    });
+    let program = Program::start(&server, &memory(), set);
     let all: Vec<_> = (0..50)
         .map(|_| {
             let program = program.clone();

@@ -11,7 +11,7 @@
 //! - `processes`: the same, by many at once, some of which are killed
 //! - `hostile`: servers and issuers that mean harm, and what is said about each
 //! - `secrecy`: nothing that is printed or logged has a secret in it
-//! - `folder`, `slow_store`: where the tests keep things
+//! - `folder`, `watched_store`: where the tests keep things
 
 #![expect(
     clippy::unwrap_used,
@@ -33,5 +33,5 @@ mod proving;
 mod renewing;
 mod scopes;
 mod secrecy;
-mod slow_store;
 mod store;
+mod watched_store;

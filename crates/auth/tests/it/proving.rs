@@ -4,13 +4,16 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde_json::Value;
-use switchboard_auth::{Nobody, OAuthBuilder, Store};
+use switchboard_auth::{Grant, Nobody, OAuthBuilder, Secret, Store};
 
 use crate::authority::{
-    Asked, Authority, Conduct, Fault, Proofs, Protected, ScriptedPerson, decode, thumbprint,
+    Asked, Authority, Client, Conduct, Fault, Proofs, Protected, ScriptedPerson, decode, thumbprint,
 };
 use crate::flow::{LOGIN, Program, expire, kept, memory, seen, seen_after};
 use crate::folder::Folder;
+use crate::watched_store::WatchedStore;
+
+const BACK: &str = "http://127.0.0.1:7777/callback";
 
 fn with_person(set: OAuthBuilder) -> OAuthBuilder {
     set.interaction(ScriptedPerson::new(Conduct::Agrees))
@@ -185,4 +188,56 @@ async fn a_login_that_another_program_bound_to_a_new_key_is_renewed_with_that() 
     first.works().await;
     assert_eq!(authority.count("/authorize"), 2);
     assert_eq!(authority.count("/token"), 4);
+}
+
+#[tokio::test]
+async fn a_key_whose_tokens_could_not_be_kept_is_not_used() {
+    let (old, new) = (Authority::start().await, Authority::start().await);
+    let server = Protected::start_with(&old, |knobs| knobs.proofs = Proofs::Needed).await;
+    let watched = Arc::new(WatchedStore::new());
+    let store: Arc<dyn Store> = watched.clone();
+    let program = Program::start(&server, &store, with_person);
+    program.works().await;
+    let known = keys(&server.asked());
+    server.move_to(&new);
+    // A client is registered and kept, and then there is no room for its tokens.
+    let mut saves = watched.saves();
+    new.site.hold("/token");
+    let failing = tokio::spawn({
+        let program = program.clone();
+        async move { program.fails().await }
+    });
+    new.site.reached("/token", 1).await;
+    saves.changed().await.unwrap();
+    watched.is_full(true);
+    new.site.release("/token");
+    let error = failing.await.unwrap();
+    assert!(error.contains("there is no room"), "{error}");
+    watched.is_full(false);
+    // The tokens of the old issuer go on with the key that they are bound to.
+    server.move_to(&old);
+    let before = server.count();
+    program.works().await;
+    assert_eq!(keys(&server.asked()[before..]), known);
+    assert_eq!(server.count(), before + 1);
+}
+
+#[tokio::test]
+async fn a_client_for_itself_that_begins_to_prove_keeps_its_key() {
+    let authority = Authority::start().await;
+    let client = Client::with_secret("robot", BACK, "client_secret_basic", "word");
+    authority.add_client(client);
+    let server = Protected::start(&authority).await;
+    let store = memory();
+    let set = |set: OAuthBuilder| {
+        set.grant(Grant::ClientCredentials)
+            .client("robot", Some(Secret::new("word")))
+    };
+    Program::start(&server, &store, set).works().await;
+    expire(&store, &server).await;
+    let proves = |builder| set(builder).prove_possession();
+    Program::start(&server, &store, proves).works().await;
+    Program::start(&server, &store, proves).works().await;
+    assert_eq!(keys(&server.asked()).len(), 1);
+    assert_eq!(authority.count("/token"), 2);
 }

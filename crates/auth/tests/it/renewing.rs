@@ -5,11 +5,15 @@ use std::time::Duration;
 
 use switchboard_auth::{Nobody, OAuthBuilder, Scopes, Store};
 
-use crate::authority::{Authority, Conduct, Edit, Fault, Protected, Refresh, ScriptedPerson};
+use crate::authority::{
+    Authority, Client, Conduct, Edit, Fault, Protected, Refresh, ScriptedPerson,
+};
 use crate::flow::{LOGIN, Program, expire, kept, make_due, memory, seen, seen_after};
 
 /// How much an authority saw of a login.
 const STEPS: usize = 4;
+
+const BACK: &str = "http://127.0.0.1:7777/callback";
 
 fn with_person(set: OAuthBuilder) -> OAuthBuilder {
     set.interaction(ScriptedPerson::new(Conduct::Agrees))
@@ -197,6 +201,34 @@ async fn a_client_that_was_forgotten_registers_again() {
     scene.program(with_person).works().await;
     let after = seen_after(&scene.authority, STEPS + 5);
     assert_eq!(after, "metadata token metadata register authorize token");
+}
+
+#[tokio::test]
+async fn a_client_that_was_set_and_is_refused_keeps_its_tokens() {
+    let authority = Authority::start().await;
+    authority.add_client(Client::public("app", BACK));
+    let server = Protected::start(&authority).await;
+    let store = memory();
+    let set = |set: OAuthBuilder| with_person(set).client("app", None);
+    Program::start(&server, &store, set).works().await;
+    expire(&store, &server).await;
+    let before = kept(&store, &server).await.to_text();
+    let token = authority.path("/token");
+    let fault = Fault::refuses(401, "invalid_client");
+    authority.site.misbehave_always(&token, fault);
+    let program = Program::start(&server, &store, set);
+    for _ in 0..2 {
+        let error = program.fails().await;
+        assert!(
+            error.contains("refused a new token: invalid_client"),
+            "{error}"
+        );
+    }
+    assert_eq!(kept(&store, &server).await.to_text(), before);
+    // Once it is set right, nobody needs to log in.
+    authority.site.behave(&token);
+    program.works().await;
+    assert_eq!(authority.count("/authorize"), 1);
 }
 
 #[tokio::test]

@@ -244,8 +244,8 @@ async fn a_waiter_gives_up_and_names_the_lock() {
 
     let began = Instant::now();
     let error = store.lock(SERVER).await.unwrap_err();
-    assert!(began.elapsed() >= Duration::from_secs(60));
-    assert!(began.elapsed() < Duration::from_secs(61));
+    assert!(began.elapsed() >= Duration::from_secs(300));
+    assert!(began.elapsed() < Duration::from_secs(301));
     let name = only(&store, "json").with_extension("lock");
     assert_names(&error, &name);
     drop(held);

@@ -3,16 +3,15 @@
 //! Two hundred requests with a token that has ended wait for one renewal. If that is refused,
 //! each of them trying for itself would be two hundred more, one after the other.
 
-use std::error::Error;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::sync::{Mutex, MutexGuard};
 
-use crate::error::AuthError;
+use crate::error::{AuthError, chain};
 
 /// Whose turn it is.
 #[derive(Default)]
-pub(super) struct Turn {
+pub(crate) struct Turn {
     last: Mutex<Option<Failure>>,
     failures: AtomicU64,
 }
@@ -23,7 +22,7 @@ struct Failure {
 }
 
 /// It is ours, until this is dropped.
-pub(super) struct Held<'a> {
+pub(crate) struct Held<'a> {
     turn: &'a Turn,
     last: MutexGuard<'a, Option<Failure>>,
     has_failed: bool,
@@ -31,7 +30,7 @@ pub(super) struct Held<'a> {
 
 impl Turn {
     /// Waits for it.
-    pub(super) async fn take(&self) -> Held<'_> {
+    pub(crate) async fn take(&self) -> Held<'_> {
         let before = self.failures.load(Ordering::Acquire);
         let last = self.last.lock().await;
         Held {
@@ -42,7 +41,7 @@ impl Turn {
     }
 
     /// Takes it if nobody else has it.
-    pub(super) fn try_take(&self) -> Option<Held<'_>> {
+    pub(crate) fn try_take(&self) -> Option<Held<'_>> {
         let last = self.last.try_lock().ok()?;
         Some(Held {
             turn: self,
@@ -54,7 +53,7 @@ impl Turn {
 
 impl Held<'_> {
     /// Did it come to nothing for somebody whom we waited for?
-    pub(super) fn check(&self) -> Result<(), AuthError> {
+    pub(crate) fn check(&self) -> Result<(), AuthError> {
         match &*self.last {
             Some(failure) if self.has_failed => Err(AuthError::Beside {
                 reason: failure.reason.clone(),
@@ -65,20 +64,14 @@ impl Held<'_> {
     }
 
     /// Tells those who wait.
-    pub(super) fn fail(mut self, error: AuthError) -> AuthError {
+    pub(crate) fn fail(mut self, error: AuthError) -> AuthError {
         // That nobody may be asked is found out by everybody at no cost, and is a kind of its own.
         if !matches!(
             error,
             AuthError::LoginRequired { .. } | AuthError::NoInteraction
         ) {
-            let mut reason = error.to_string();
-            let mut cause = error.source();
-            while let Some(error) = cause {
-                reason += &format!(": {error}");
-                cause = error.source();
-            }
             *self.last = Some(Failure {
-                reason,
+                reason: chain(&error),
                 is_passing: error.is_passing(),
             });
             self.turn.failures.fetch_add(1, Ordering::Release);
