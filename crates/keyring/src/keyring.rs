@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use keyring_core::{CredentialStore, Error};
-use switchboard_auth::StoreError;
+use switchboard_auth::{StoreError, without_query};
 use tokio::sync::{Semaphore, oneshot};
 use tokio::time::timeout;
 
@@ -43,7 +43,7 @@ impl Keyring {
         &self,
         server: &str,
         question: impl FnOnce(&Table<'_>) -> Result<T, Trouble> + Send + 'static,
-    ) -> Result<T, StoreError> {
+    ) -> Result<T, Unanswered> {
         let asked = async {
             let turn = Arc::clone(&self.turns).acquire_owned().await;
             let (opened, limit) = (Arc::clone(&self.opened), self.limit);
@@ -63,11 +63,17 @@ impl Keyring {
                 .name("keyring".to_owned())
                 .spawn(work)
                 .map_err(|error| {
-                    StoreError::new("there is no thread for the keyring", Some(error.into()))
+                    let what = "there is no thread for the keyring";
+                    Unanswered::Refused(StoreError::new(what, Some(error.into())))
                 })?;
             match answered.await {
-                Ok(outcome) => outcome.map_err(|trouble| trouble.about(server)),
-                Err(_) => Err(StoreError::new("the keyring broke off", None)),
+                Ok(outcome) => {
+                    outcome.map_err(|trouble| Unanswered::Refused(trouble.about(server)))
+                }
+                Err(_) => {
+                    let error = StoreError::new("the keyring broke off", None);
+                    Err(Unanswered::Unknown(error))
+                }
             }
         };
         match timeout(LONGEST_WAIT, asked).await {
@@ -77,7 +83,7 @@ impl Keyring {
                 let what = format!(
                     "the keyring did not answer within {seconds} s: unlock it, or {INSTEAD}"
                 );
-                Err(StoreError::new(what, None))
+                Err(Unanswered::Unknown(StoreError::new(what, None)))
             }
         }
     }
@@ -86,6 +92,23 @@ impl Keyring {
 impl fmt::Debug for Keyring {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Keyring")
+    }
+}
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub(crate) enum Unanswered {
+    /// It is not done, and will not be.
+    Refused(StoreError),
+    /// It may have been done, or will be.
+    Unknown(StoreError),
+}
+
+impl From<Unanswered> for StoreError {
+    fn from(unanswered: Unanswered) -> Self {
+        match unanswered {
+            Unanswered::Refused(error) | Unanswered::Unknown(error) => error,
+        }
     }
 }
 
@@ -109,6 +132,7 @@ impl From<Error> for Trouble {
 impl Trouble {
     /// Some errors of a keyring print the secret: only the others are passed on.
     fn about(self, server: &str) -> StoreError {
+        let server = without_query(server);
         let (what, source): (String, Option<Box<dyn StdError + Send + Sync>>) = match self {
             Self::Absent(Error::PlatformFailure(source) | Error::NoStorageAccess(source)) => {
                 let what = format!("there is no keyring service here: {INSTEAD}");

@@ -6,10 +6,11 @@
 
 use std::path::{Path, PathBuf};
 
+use keyring_core::Error;
 use switchboard_auth::{BadEntry, Entry, FileStore, Keeping, Lock, Secret, Store, StoreError};
 use zeroize::Zeroizing;
 
-use crate::keyring::{Keyring, Trouble};
+use crate::keyring::{Keyring, Trouble, Unanswered};
 use crate::pieces::Table;
 
 /// Keeps each entry as an item of the keyring, under the URL of its server. Any number of
@@ -55,12 +56,11 @@ impl Store for KeyringStore {
     fn load<'a>(&'a self, server: &'a str) -> Keeping<'a, Option<Entry>> {
         Box::pin(async move {
             let name = server.to_owned();
-            self.keyring
-                .ask(server, move |table| match table.read(&name)? {
-                    Some(text) => read_entry(text, &name).map(Some),
-                    None => Ok(None),
-                })
-                .await
+            let read = move |table: &Table<'_>| match table.read(&name)? {
+                Some(text) => read_entry(text, &name).map(Some),
+                None => Ok(None),
+            };
+            Ok(self.keyring.ask(server, read).await?)
         })
     }
 
@@ -80,11 +80,11 @@ impl Store for KeyringStore {
                 Ok(table.write(&name, text.reveal().as_bytes())?)
             };
             let outcome = self.keyring.ask(server, replace).await;
-            if outcome.is_err() && is_new {
+            if matches!(outcome, Err(Unanswered::Refused(_))) && is_new {
                 // What is said is why it was not kept, rather than why it is still listed.
                 let _ = self.list.remove(server).await;
             }
-            outcome
+            Ok(outcome?)
         })
     }
 
@@ -123,8 +123,14 @@ fn read_entry(text: Zeroizing<Vec<u8>>, server: &str) -> Result<Entry, Trouble> 
 
 /// What a later version wrote is not overwritten; what is broken is.
 fn check_replaceable(table: &Table<'_>, name: &str) -> Result<(), Trouble> {
-    let Ok(Some(text)) = table.read(name) else {
-        return Ok(());
+    let text = match table.read(name) {
+        Ok(Some(text)) => text,
+        Ok(None)
+        | Err(Error::BadEncoding(_) | Error::BadDataFormat(..) | Error::BadStoreFormat(_)) => {
+            return Ok(());
+        }
+        // It may be there, and cannot be seen.
+        Err(error) => return Err(error.into()),
     };
     let Ok(text) = std::str::from_utf8(&text) else {
         return Ok(());
