@@ -38,7 +38,7 @@ pub(crate) use self::client::Client;
 pub(crate) use self::jose::{Key, decode, encode, fresh, hash, now, thumbprint};
 pub(crate) use self::knobs::{DeviceEnd, Edit, Iss, Knobs, MetadataAt, Proofs, Refresh};
 pub(crate) use self::message::{Asked, Fields, Reply, ask};
-pub(crate) use self::person::{Conduct, ScriptedPerson};
+pub(crate) use self::person::{BACK, Conduct, ScriptedPerson};
 pub(crate) use self::protected::{HeaderUrl, Protected, ResourceAt};
 pub(crate) use self::site::{Fault, Site};
 

@@ -3,15 +3,12 @@
 use std::sync::Arc;
 
 use http::HeaderMap;
-use switchboard_auth::{OAuthBuilder, Scopes, Store};
+use switchboard_auth::{Scopes, Store};
 
 use crate::authority::{Authority, Conduct, Fault, Protected, ScriptedPerson};
-use crate::flow::{LOGIN, Program, memory, seen, seen_after};
+use crate::flow::{LOGIN, Program, memory, seen, seen_after, with_person};
+use crate::waiters::Waiters;
 use crate::watched_store::WatchedStore;
-
-fn with_person(set: OAuthBuilder) -> OAuthBuilder {
-    set.interaction(ScriptedPerson::new(Conduct::Agrees))
-}
 
 #[tokio::test]
 async fn a_token_goes_to_no_other_origin() {
@@ -163,42 +160,25 @@ async fn nobody_waits_until_an_issuer_was_told_of_a_logout() {
 }
 
 #[tokio::test]
-async fn what_a_login_prints_holds_no_secret() {
-    let authority = Authority::start_with(|knobs| knobs.needs_secret = true).await;
-    let server = Protected::start(&authority).await;
-    let store = memory();
-    let program = Program::start(&server, &store, with_person);
-    program.works().await;
-    let status = program.login.status().await.unwrap();
-    let entry = crate::flow::kept(&store, &server).await;
-    let shown = format!("{program:?} {status:?} {entry:?}");
-    let secrets = authority.secrets();
-    assert!(secrets.len() >= 4, "a secret, a code and two tokens");
-    assert!(secrets.iter().all(|secret| !shown.contains(secret)));
-}
-
-#[tokio::test]
 async fn two_logins_at_once_ask_once() {
     let authority = Authority::start().await;
     let server = Protected::start(&authority).await;
-    let store = memory();
+    let watched = Arc::new(WatchedStore::new());
+    let store: Arc<dyn Store> = watched.clone();
     let person = ScriptedPerson::new(Conduct::Agrees);
     let first = Program::start(&server, &store, |set| set.interaction(person.clone()));
     let second = Program::start(&server, &store, |set| set.interaction(person.clone()));
     authority.site.hold("/authorize");
     // Two of one program, and one of another.
-    let all: Vec<_> = [&first, &first, &second]
-        .into_iter()
-        .map(|program| {
-            let login = program.login.clone();
-            tokio::spawn(async move { login.login().await.unwrap() })
-        })
-        .collect();
+    let waiters = Arc::new(Waiters::default());
+    let all = [&first, &first, &second].map(|program| {
+        let (login, waiters) = (program.login.clone(), Arc::clone(&waiters));
+        tokio::spawn(async move { waiters.count(login.login()).await.unwrap() })
+    });
+    // One sends its person away, one waits for its turn, and one for the lock.
     authority.site.reached("/authorize", 1).await;
-    server.site.reached("/mcp", 2).await;
-    for _ in 0..1000 {
-        tokio::task::yield_now().await;
-    }
+    waiters.reached(3).await;
+    watched.locked_out(1).await;
     authority.site.release("/authorize");
     for one in all {
         assert_eq!(one.await.unwrap().issuer, authority.issuer());

@@ -5,15 +5,18 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Request};
-use switchboard_auth::{Entry, MemoryStore, OAuth, OAuthBuilder, Store, Tokens};
+use switchboard_auth::{Entry, MemoryStore, Nobody, OAuth, OAuthBuilder, Store, Tokens};
 use switchboard_transport::http::client::{ClientSettings, HttpClient, ProxyChoice, SendError};
+use tokio::task::JoinHandle;
 
-use crate::authority::{Authority, Protected};
+use crate::authority::{Authority, Conduct, Protected, ScriptedPerson};
+use crate::waiters::{Waiters, WatchedLogin};
 
 /// A program that asks a server, and is logged in there by what was set.
 #[derive(Clone, Debug)]
 pub(crate) struct Program {
     pub(crate) login: OAuth,
+    watched: Arc<WatchedLogin>,
     client: HttpClient,
     url: String,
 }
@@ -36,10 +39,15 @@ impl Program {
         let builder = OAuth::for_server(url).unwrap();
         let builder = builder.http(direct()).store(Arc::clone(store));
         let login = set(builder).build().unwrap();
+        let watched = Arc::new(WatchedLogin {
+            login: login.clone(),
+            waiters: Waiters::default(),
+        });
         let mut settings = direct();
-        settings.credentials = Some(Arc::new(login.clone()));
+        settings.credentials = Some(watched.clone());
         Self {
             login,
+            watched,
             client: HttpClient::new(settings).unwrap(),
             url: url.to_owned(),
         }
@@ -76,6 +84,55 @@ impl Program {
     pub(crate) async fn fails(&self) -> String {
         chain(&self.call("ping").await.unwrap_err())
     }
+
+    /// Begins as many requests at once.
+    pub(crate) fn begin(&self, number: usize) -> Begun {
+        let one = |_| {
+            let program = self.clone();
+            tokio::spawn(async move { program.call("ping").await })
+        };
+        Begun((0..number).map(one).collect())
+    }
+
+    /// Waits until as many requests have had to wait for the login.
+    pub(crate) async fn has_waiting(&self, number: usize) {
+        self.watched.waiters.reached(number).await;
+    }
+}
+
+/// Requests that were begun.
+pub(crate) struct Begun(Vec<JoinHandle<Result<u16, SendError>>>);
+
+impl Begun {
+    /// Is none of them answered yet?
+    pub(crate) fn all_wait(&self) -> bool {
+        self.0.iter().all(|one| !one.is_finished())
+    }
+
+    /// That there is an answer to each.
+    pub(crate) async fn all_work(self) {
+        for one in self.0 {
+            assert_eq!(one.await.unwrap().unwrap(), 200);
+        }
+    }
+
+    /// That there is none, for this reason.
+    pub(crate) async fn all_fail(self, expected: &str) {
+        for one in self.0 {
+            let error = chain(&one.await.unwrap().unwrap_err());
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+}
+
+/// With a person who agrees to everything.
+pub(crate) fn with_person(set: OAuthBuilder) -> OAuthBuilder {
+    set.interaction(ScriptedPerson::new(Conduct::Agrees))
+}
+
+/// With nobody, and a word about what to do.
+pub(crate) fn with_nobody(set: OAuthBuilder) -> OAuthBuilder {
+    set.interaction(Nobody).hint("run switchboard login demo")
 }
 
 /// Settings that the environment has no part in.

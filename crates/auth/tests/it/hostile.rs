@@ -25,7 +25,6 @@ mod registrations;
 mod resources;
 mod tokens;
 
-use std::error::Error;
 use std::future::Future;
 use std::sync::{Arc, mpsc};
 use std::thread;
@@ -39,6 +38,7 @@ use switchboard_transport::http::client::{ClientSettings, HttpClient, Received, 
 use tokio::sync::oneshot;
 
 use crate::authority::{Authority, Conduct, Edit, Protected, ScriptedPerson, Site};
+pub(crate) use crate::flow::chain;
 
 /// A server, its issuer, a person who would agree to everything, and a place that nobody has
 /// any business with.
@@ -132,17 +132,6 @@ pub(crate) async fn call(url: &str, login: &OAuth) -> Result<Received, SendError
     *request.method_mut() = http::Method::POST;
     *request.uri_mut() = url.parse().unwrap();
     bounded(Box::pin(client.send(request))).await
-}
-
-/// An error with all its causes.
-pub(crate) fn chain(error: &(dyn Error + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text += &format!(": {error}");
-        cause = error.source();
-    }
-    text
 }
 
 /// Whatever is done to us ends. No case comes close to this, which is measured on a clock that

@@ -6,14 +6,16 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::{HeaderMap, HeaderValue};
 use serde_json::json;
-use switchboard_auth::{Browser, ClientMethod, Grant, Nobody, OAuthBuilder, Scopes, Secret, Store};
+use switchboard_auth::{Browser, ClientMethod, Grant, OAuthBuilder, Scopes, Secret, Store};
 use switchboard_client::{Mode, Spec};
 
-use crate::authority::{Authority, Client, Conduct, MetadataAt, Protected, ScriptedPerson, Site};
-use crate::flow::{LOGIN, Program, chain, direct, expire, memory, seen, seen_after};
+use crate::authority::{
+    Authority, BACK, Client, Conduct, MetadataAt, Protected, ScriptedPerson, Site,
+};
+use crate::flow::{
+    LOGIN, Program, chain, direct, expire, memory, seen, seen_after, with_nobody, with_person,
+};
 use crate::folder::Folder;
-
-const BACK: &str = "http://127.0.0.1:7777/callback";
 
 fn agreeing() -> ScriptedPerson {
     ScriptedPerson::new(Conduct::Agrees)
@@ -53,7 +55,7 @@ async fn a_client_of_this_workspace_logs_in_on_the_way() {
         knobs.needs.insert("tools/call", vec!["write"]);
     })
     .await;
-    let program = Program::start(&server, &memory(), |set| set.interaction(agreeing()));
+    let program = Program::start(&server, &memory(), with_person);
     let spec = Spec::url(&server.url())
         .unwrap()
         .mode(Mode::Legacy)
@@ -94,7 +96,7 @@ async fn after_a_restart_nobody_is_asked_and_nothing_registered() {
     let server = Protected::start(&authority).await;
     let folder = Folder::new("restart");
     let store: Arc<dyn Store> = Arc::new(folder.store());
-    let program = Program::start(&server, &store, |set| set.interaction(agreeing()));
+    let program = Program::start(&server, &store, with_person);
     program.works().await;
     drop((program, store));
     let store: Arc<dyn Store> = Arc::new(folder.store());
@@ -118,11 +120,7 @@ async fn a_document_is_an_id_where_the_issuer_takes_it() {
     })
     .await;
     let server = Protected::start(&authority).await;
-    let set = |set: OAuthBuilder| {
-        set.interaction(agreeing())
-            .client_document(DOCUMENT)
-            .unwrap()
-    };
+    let set = |set: OAuthBuilder| with_person(set).client_document(DOCUMENT).unwrap();
     let program = Program::start(&server, &memory(), set);
     program.works().await;
     assert_eq!(seen(&authority), "metadata authorize token");
@@ -140,7 +138,7 @@ async fn an_issuer_that_gives_no_client_without_a_secret_gives_one_that_can_stay
     let authority = Authority::start_with(|knobs| knobs.needs_secret = true).await;
     let server = Protected::start(&authority).await;
     let store = memory();
-    let program = Program::start(&server, &store, |set| set.interaction(agreeing()));
+    let program = Program::start(&server, &store, with_person);
     program.works().await;
     assert_eq!(
         seen(&authority),
@@ -167,8 +165,7 @@ async fn a_client_that_was_set_is_used_and_registers_nothing() {
         });
         let server = Protected::start(&authority).await;
         let program = Program::start(&server, &memory(), |set| {
-            set.interaction(agreeing())
-                .client("app", secret.map(Secret::new))
+            with_person(set).client("app", secret.map(Secret::new))
         });
         program.works().await;
         assert_eq!(seen(&authority), "metadata authorize token", "{method}");
@@ -179,7 +176,7 @@ async fn a_client_that_was_set_is_used_and_registers_nothing() {
 async fn a_server_that_moves_gets_a_new_login_and_the_new_issuer_sees_nothing_of_the_old() {
     let (old, new) = (Authority::start().await, Authority::start().await);
     let server = Protected::start(&old).await;
-    let program = Program::start(&server, &memory(), |set| set.interaction(agreeing()));
+    let program = Program::start(&server, &memory(), with_person);
     program.works().await;
     server.move_to(&new);
     program.works().await;
@@ -246,10 +243,7 @@ async fn a_secret_is_shown_to_no_issuer_but_its_own() {
         let client = Client::with_secret("app", BACK, "client_secret_basic", secret);
         authority.add_client(client);
     }
-    let client = |set: OAuthBuilder| {
-        set.interaction(agreeing())
-            .client("app", Some(Secret::new(secret)))
-    };
+    let client = |set: OAuthBuilder| with_person(set).client("app", Some(Secret::new(secret)));
     let bound = |set| client(set).client_issuer(own.issuer());
     let named = Protected::start(&other).await;
     // One that names nobody is its own issuer, in 2025-03-26.
@@ -280,7 +274,7 @@ async fn a_secret_is_shown_to_no_issuer_but_its_own() {
     third.add_client(client_of_third);
     let server = Protected::start(&third).await;
     let before = Program::start(&server, &store, |set| {
-        set.interaction(agreeing())
+        with_person(set)
             .client("app", Some(Secret::new("another-word")))
             .client_method(ClientMethod::ClientSecretPost)
     });
@@ -297,13 +291,11 @@ async fn a_client_that_was_set_and_is_refused_leaves_the_registered_one_alone() 
     let authority = Authority::start().await;
     let server = Protected::start(&authority).await;
     let store = memory();
-    let registered = |set: OAuthBuilder| set.interaction(agreeing());
-    Program::start(&server, &store, registered).works().await;
+    Program::start(&server, &store, with_person).works().await;
     let client = Client::with_secret("app", BACK, "client_secret_post", "right");
     authority.add_client(client);
     let program = Program::start(&server, &store, |set| {
-        set.interaction(agreeing())
-            .client("app", Some(Secret::new("wrong")))
+        with_person(set).client("app", Some(Secret::new("wrong")))
     });
     let error = program.fails().await;
     assert!(error.contains("invalid_client"), "{error}");
@@ -329,8 +321,7 @@ async fn a_server_of_2025_03_26_is_its_own_issuer_with_metadata_or_without() {
             knobs.checks_resource = false;
         });
         let store = memory();
-        let set = |set: OAuthBuilder| set.interaction(agreeing());
-        Program::start(&server, &store, set).works().await;
+        Program::start(&server, &store, with_person).works().await;
         let lines = authority.site.lines();
         let is_step =
             |line: &&String| !line.contains("protected-resource") && !line.contains("mcp");
@@ -352,7 +343,7 @@ async fn a_server_of_2025_03_26_is_its_own_issuer_with_metadata_or_without() {
         }
         // The record says so, and a renewal goes the same way.
         expire(&store, &server).await;
-        Program::start(&server, &store, set).works().await;
+        Program::start(&server, &store, with_person).works().await;
         assert_eq!(authority.count("/token"), 2);
         assert_eq!(authority.count("/authorize"), 1);
         assert_eq!(authority.count("/register"), 1);
@@ -363,7 +354,7 @@ async fn a_server_of_2025_03_26_is_its_own_issuer_with_metadata_or_without() {
 async fn a_header_of_the_caller_is_left_alone_and_its_refusal_is_the_callers() {
     let authority = Authority::start().await;
     let server = Protected::start(&authority).await;
-    let program = Program::start(&server, &memory(), |set| set.interaction(agreeing()));
+    let program = Program::start(&server, &memory(), with_person);
     let own = HeaderValue::from_static("Bearer mine");
     let headers = HeaderMap::from_iter([(http::header::AUTHORIZATION, own)]);
     let status = program.call_at(&server.url(), "ping", headers).await;
@@ -376,9 +367,7 @@ async fn a_header_of_the_caller_is_left_alone_and_its_refusal_is_the_callers() {
 async fn without_anybody_to_ask_the_hint_says_what_to_do() {
     let authority = Authority::start().await;
     let server = Protected::start(&authority).await;
-    let program = Program::start(&server, &memory(), |set| {
-        set.interaction(Nobody).hint("run switchboard login demo")
-    });
+    let program = Program::start(&server, &memory(), with_nobody);
     let error = program.fails().await;
     let expected = format!("{} wants a login: run switchboard login demo", server.url());
     assert!(error.contains(&expected), "{error}");
@@ -415,9 +404,7 @@ async fn a_login_where_none_is_wanted_says_so() {
     site.add_route(Box::new(|asked| {
         (asked.path == "/mcp").then(|| crate::authority::Reply::json(200, &json!({})))
     }));
-    let program = Program::at(&site.url("/mcp"), &memory(), |set| {
-        set.interaction(agreeing())
-    });
+    let program = Program::at(&site.url("/mcp"), &memory(), with_person);
     let error = program.login.login().await.unwrap_err();
     let expected = format!("{} does not ask for a login", site.url("/mcp"));
     assert_eq!(error.to_string(), expected);
@@ -467,7 +454,7 @@ async fn a_login_that_is_given_up_leaves_nothing_locked() {
     let server = Protected::start(&authority).await;
     let folder = Folder::new("given-up");
     let store: Arc<dyn Store> = Arc::new(folder.store());
-    let program = Program::start(&server, &store, |set| set.interaction(agreeing()));
+    let program = Program::start(&server, &store, with_person);
     authority.site.hold("/authorize");
     {
         let login = program.login.login();
@@ -479,7 +466,7 @@ async fn a_login_that_is_given_up_leaves_nothing_locked() {
     }
     authority.site.release("/authorize");
     program.works().await;
-    let again = Program::start(&server, &store, |set| set.interaction(agreeing()));
+    let again = Program::start(&server, &store, with_person);
     again.login.login().await.unwrap();
     assert_eq!(authority.count("/register"), 1);
 }

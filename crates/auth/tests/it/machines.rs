@@ -11,13 +11,12 @@ use switchboard_auth::{
 };
 
 use crate::authority::{
-    Authority, Client, Conduct, DeviceEnd, Key, Protected, ScriptedPerson, fresh, now,
+    Authority, BACK, Client, Conduct, DeviceEnd, Key, Protected, ScriptedPerson, fresh, now,
 };
 use crate::flow::{Program, expire, memory, seen, seen_after};
 use crate::folder::Folder;
 use crate::watched_store::WatchedStore;
 
-const BACK: &str = "http://127.0.0.1:7777/callback";
 const BEARER: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 
 #[tokio::test]
@@ -183,15 +182,8 @@ async fn many_requests_at_the_start_ask_for_one_token() {
     let set = told(&authority);
     let server = Protected::start(&authority).await;
     let program = Program::start(&server, &memory(), set);
-    let all: Vec<_> = (0..50)
-        .map(|_| {
-            let program = program.clone();
-            tokio::spawn(async move { program.call("ping").await })
-        })
-        .collect();
-    for one in all {
-        assert_eq!(one.await.unwrap().unwrap(), 200);
-    }
+    let all = program.begin(50);
+    all.all_work().await;
     assert_eq!((seen(&authority), server.count()), ("token".into(), 50));
 }
 

@@ -11,7 +11,7 @@
 //! - `processes`: the same, by many at once, some of which are killed
 //! - `hostile`: servers and issuers that mean harm, and what is said about each
 //! - `secrecy`: nothing that is printed or logged has a secret in it
-//! - `folder`, `watched_store`: where the tests keep things
+//! - `folder`, `watched_store`: where the tests keep things; `waiters`: who has to wait
 
 #![expect(
     clippy::unwrap_used,
@@ -34,4 +34,5 @@ mod renewing;
 mod scopes;
 mod secrecy;
 mod store;
+mod waiters;
 mod watched_store;

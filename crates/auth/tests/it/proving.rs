@@ -7,17 +7,11 @@ use serde_json::Value;
 use switchboard_auth::{Grant, Nobody, OAuthBuilder, Secret, Store};
 
 use crate::authority::{
-    Asked, Authority, Client, Conduct, Fault, Proofs, Protected, ScriptedPerson, decode, thumbprint,
+    Asked, Authority, BACK, Client, Fault, Proofs, Protected, decode, thumbprint,
 };
-use crate::flow::{LOGIN, Program, expire, kept, memory, seen, seen_after};
+use crate::flow::{LOGIN, Program, expire, kept, memory, seen, seen_after, with_person};
 use crate::folder::Folder;
 use crate::watched_store::WatchedStore;
-
-const BACK: &str = "http://127.0.0.1:7777/callback";
-
-fn with_person(set: OAuthBuilder) -> OAuthBuilder {
-    set.interaction(ScriptedPerson::new(Conduct::Agrees))
-}
 
 /// Header and claims of the proof of a request.
 fn proof(asked: &Asked) -> Option<(Value, Value)> {
@@ -143,17 +137,10 @@ async fn a_nonce_that_many_are_told_at_once_is_no_reason_to_renew() {
     program.works().await;
     server.change(|knobs| knobs.demands_nonce = true);
     server.site.hold("/mcp");
-    let all: Vec<_> = (0..50)
-        .map(|_| {
-            let program = program.clone();
-            tokio::spawn(async move { program.call("ping").await })
-        })
-        .collect();
+    let all = program.begin(50);
     server.site.reached("/mcp", 2 + 50).await;
     server.site.release("/mcp");
-    for one in all {
-        assert_eq!(one.await.unwrap().unwrap(), 200);
-    }
+    all.all_work().await;
     assert_eq!(seen(&authority), LOGIN);
     assert_eq!(server.count(), 2 + 100);
 }
@@ -203,16 +190,12 @@ async fn a_key_whose_tokens_could_not_be_kept_is_not_used() {
     // A client is registered and kept, and then there is no room for its tokens.
     let mut saves = watched.saves();
     new.site.hold("/token");
-    let failing = tokio::spawn({
-        let program = program.clone();
-        async move { program.fails().await }
-    });
+    let failing = program.begin(1);
     new.site.reached("/token", 1).await;
     saves.changed().await.unwrap();
     watched.is_full(true);
     new.site.release("/token");
-    let error = failing.await.unwrap();
-    assert!(error.contains("there is no room"), "{error}");
+    failing.all_fail("there is no room").await;
     watched.is_full(false);
     // The tokens of the old issuer go on with the key that they are bound to.
     server.move_to(&old);

@@ -3,30 +3,25 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use switchboard_auth::{Nobody, OAuthBuilder, Scopes, Store};
+use switchboard_auth::{OAuthBuilder, Scopes, Store};
 
 use crate::authority::{
-    Authority, Client, Conduct, Edit, Fault, Protected, Refresh, ScriptedPerson,
+    Authority, BACK, Client, Conduct, Edit, Fault, Protected, Refresh, ScriptedPerson,
 };
-use crate::flow::{LOGIN, Program, expire, kept, make_due, memory, seen, seen_after};
+use crate::flow::{
+    Begun, LOGIN, Program, expire, kept, make_due, memory, seen, seen_after, with_nobody,
+    with_person,
+};
+use crate::watched_store::WatchedStore;
 
 /// How much an authority saw of a login.
 const STEPS: usize = 4;
-
-const BACK: &str = "http://127.0.0.1:7777/callback";
-
-fn with_person(set: OAuthBuilder) -> OAuthBuilder {
-    set.interaction(ScriptedPerson::new(Conduct::Agrees))
-}
-
-fn with_nobody(set: OAuthBuilder) -> OAuthBuilder {
-    set.interaction(Nobody).hint("run switchboard login demo")
-}
 
 /// Everything that takes part, after a login.
 struct Scene {
     authority: Authority,
     server: Protected,
+    watched: Arc<WatchedStore>,
     store: Arc<dyn Store>,
 }
 
@@ -37,12 +32,14 @@ impl Scene {
 
     async fn with(authority: Authority) -> Self {
         let server = Protected::start(&authority).await;
-        let store = memory();
+        let watched = Arc::new(WatchedStore::new());
+        let store: Arc<dyn Store> = watched.clone();
         Program::start(&server, &store, with_person).works().await;
         assert_eq!(seen(&authority), LOGIN);
         Self {
             authority,
             server,
+            watched,
             store,
         }
     }
@@ -50,6 +47,17 @@ impl Scene {
     /// A program that starts now.
     fn program(&self, set: impl FnOnce(OAuthBuilder) -> OAuthBuilder) -> Program {
         Program::start(&self.server, &self.store, set)
+    }
+
+    /// A program whose one request renews the token ahead of time, and waits for an answer.
+    async fn renewal_under_way(&self) -> (Program, Begun) {
+        make_due(&self.store, &self.server).await;
+        let program = self.program(with_nobody);
+        let token = self.token_path();
+        self.authority.site.hold(&token);
+        let first = program.begin(1);
+        self.authority.site.reached(&token, 2).await;
+        (program, first)
     }
 
     /// What the authority saw after the login.
@@ -250,50 +258,31 @@ async fn as_long_as_the_old_token_counts_a_renewal_that_fails_bothers_nobody() {
 #[tokio::test]
 async fn nobody_waits_for_a_renewal_ahead_of_time_but_who_began_it() {
     let scene = Scene::new().await;
-    make_due(&scene.store, &scene.server).await;
-    let program = scene.program(with_nobody);
-    let token = scene.token_path();
-    scene.authority.site.hold(&token);
-    let first = tokio::spawn({
-        let program = program.clone();
-        async move { program.works().await }
-    });
-    scene.authority.site.reached(&token, 2).await;
+    let (program, first) = scene.renewal_under_way().await;
     program.works().await;
     program.works().await;
-    assert!(!first.is_finished());
-    scene.authority.site.release(&token);
-    first.await.unwrap();
+    assert!(first.all_wait());
+    scene.authority.site.release(&scene.token_path());
+    first.all_work().await;
     assert_eq!(scene.authority.count("/token"), 2);
 }
 
 #[tokio::test]
 async fn an_authority_that_is_silent_holds_up_no_request_whose_token_counts() {
     let scene = Scene::new().await;
-    make_due(&scene.store, &scene.server).await;
-    let program = scene.program(with_nobody);
-    let token = scene.token_path();
-    scene.authority.site.hold(&token);
-    let first = tokio::spawn({
-        let program = program.clone();
-        async move { program.works().await }
-    });
-    scene.authority.site.reached(&token, 2).await;
+    let (program, first) = scene.renewal_under_way().await;
     tokio::time::pause();
     tokio::time::advance(Duration::from_secs(6)).await;
     tokio::time::resume();
-    first.await.unwrap();
+    first.all_work().await;
     program.works().await;
     // What it says in the end is kept all the same.
     let old = kept(&scene.store, &scene.server).await.records[0].clone();
-    scene.authority.site.release(&token);
-    let is_new = async || {
-        let new = kept(&scene.store, &scene.server).await.records[0].clone();
-        new.tokens != old.tokens
-    };
-    while !is_new().await {
-        tokio::task::yield_now().await;
-    }
+    let mut saves = scene.watched.saves();
+    scene.authority.site.release(&scene.token_path());
+    saves.changed().await.unwrap();
+    let new = kept(&scene.store, &scene.server).await.records[0].clone();
+    assert_ne!(new.tokens, old.tokens);
     program.works().await;
     assert_eq!(scene.seen(), "metadata token");
 }
@@ -328,21 +317,11 @@ async fn two_hundred_requests_with_one_token_that_ended_renew_it_once() {
     let program = scene.program(with_nobody);
     let token = scene.token_path();
     scene.authority.site.hold(&token);
-    let all: Vec<_> = (0..200)
-        .map(|_| {
-            let program = program.clone();
-            tokio::spawn(async move { program.call("ping").await })
-        })
-        .collect();
+    let all = program.begin(200);
     scene.authority.site.reached(&token, 2).await;
-    // On this one thread, all have come as far as they can.
-    for _ in 0..1000 {
-        tokio::task::yield_now().await;
-    }
+    program.has_waiting(200).await;
     scene.authority.site.release(&token);
-    for one in all {
-        assert_eq!(one.await.unwrap().unwrap(), 200);
-    }
+    all.all_work().await;
     assert_eq!(scene.seen(), "metadata token");
     assert_eq!(scene.server.count(), before + 200);
 }
@@ -355,18 +334,11 @@ async fn two_hundred_requests_with_one_token_that_was_refused_renew_it_once() {
     scene.authority.expire_access();
     let (token, before) = (scene.token_path(), scene.server.count());
     scene.authority.site.hold(&token);
-    let all: Vec<_> = (0..200)
-        .map(|_| {
-            let program = program.clone();
-            tokio::spawn(async move { program.call("ping").await })
-        })
-        .collect();
-    scene.server.site.reached("/mcp", before + 200).await;
+    let all = program.begin(200);
     scene.authority.site.reached(&token, 2).await;
+    program.has_waiting(200).await;
     scene.authority.site.release(&token);
-    for one in all {
-        assert_eq!(one.await.unwrap().unwrap(), 200);
-    }
+    all.all_work().await;
     assert_eq!(scene.seen(), "metadata token");
     assert_eq!(scene.server.count(), before + 400);
 }
@@ -379,24 +351,11 @@ async fn what_fails_for_one_has_failed_for_all_who_waited() {
     let token = scene.token_path();
     scene.authority.site.misbehave(&token, Fault::Closes);
     scene.authority.site.hold(&token);
-    let all: Vec<_> = (0..20)
-        .map(|_| {
-            let program = program.clone();
-            tokio::spawn(async move { program.fails().await })
-        })
-        .collect();
+    let all = program.begin(20);
     scene.authority.site.reached(&token, 2).await;
-    for _ in 0..1000 {
-        tokio::task::yield_now().await;
-    }
+    program.has_waiting(20).await;
     scene.authority.site.release(&token);
-    for one in all {
-        let error = one.await.unwrap();
-        assert!(
-            error.contains("a new token could not be asked for"),
-            "{error}"
-        );
-    }
+    all.all_fail("a new token could not be asked for").await;
     assert_eq!(scene.seen(), "metadata token");
     program.works().await;
     assert_eq!(scene.seen(), "metadata token token");
@@ -408,26 +367,14 @@ async fn the_same_holds_for_those_that_were_refused() {
     let program = scene.program(with_person);
     program.works().await;
     scene.authority.expire_access();
-    let (token, before) = (scene.token_path(), scene.server.count());
+    let token = scene.token_path();
     scene.authority.site.misbehave(&token, Fault::Closes);
     scene.authority.site.hold(&token);
-    let all: Vec<_> = (0..20)
-        .map(|_| {
-            let program = program.clone();
-            tokio::spawn(async move { program.fails().await })
-        })
-        .collect();
-    scene.server.site.reached("/mcp", before + 20).await;
+    let all = program.begin(20);
     scene.authority.site.reached(&token, 2).await;
-    for _ in 0..1000 {
-        tokio::task::yield_now().await;
-    }
+    program.has_waiting(20).await;
     scene.authority.site.release(&token);
-    for one in all {
-        let error = one.await.unwrap();
-        let expected = "a new token could not be asked for";
-        assert!(error.contains(expected), "{error}");
-    }
+    all.all_fail("a new token could not be asked for").await;
     assert_eq!(scene.seen(), "metadata token");
 }
 
@@ -438,22 +385,11 @@ async fn a_person_who_denies_is_not_asked_again_for_those_who_waited() {
     let person = ScriptedPerson::new(Conduct::Denies);
     let program = Program::start(&server, &memory(), |set| set.interaction(person.clone()));
     authority.site.hold("/authorize");
-    let all: Vec<_> = (0..20)
-        .map(|_| {
-            let program = program.clone();
-            tokio::spawn(async move { program.fails().await })
-        })
-        .collect();
-    server.site.reached("/mcp", 20).await;
+    let all = program.begin(20);
     authority.site.reached("/authorize", 1).await;
-    for _ in 0..1000 {
-        tokio::task::yield_now().await;
-    }
+    program.has_waiting(20).await;
     authority.site.release("/authorize");
-    for one in all {
-        let error = one.await.unwrap();
-        assert!(error.contains("the login was given up"), "{error}");
-    }
+    all.all_fail("the login was given up").await;
     assert_eq!(person.pages().len(), 1);
 }
 

@@ -1,13 +1,11 @@
 //! What is asked for, and what happens when it is not enough.
 
-use switchboard_auth::{Nobody, OAuthBuilder, Scopes};
+use switchboard_auth::Scopes;
 
 use crate::authority::{Authority, Conduct, Edit, Protected, ScriptedPerson};
-use crate::flow::{LOGIN, Program, chain, kept, memory, seen, seen_after};
-
-fn with_person(set: OAuthBuilder) -> OAuthBuilder {
-    set.interaction(ScriptedPerson::new(Conduct::Agrees))
-}
+use crate::flow::{
+    LOGIN, Program, chain, kept, memory, seen, seen_after, with_nobody, with_person,
+};
 
 /// What was asked for at the last visit.
 fn last_asked(authority: &Authority) -> String {
@@ -201,9 +199,7 @@ async fn without_anybody_a_step_up_says_what_is_missing() {
     let server = graded(&authority).await;
     let store = memory();
     Program::start(&server, &store, with_person).works().await;
-    let program = Program::start(&server, &store, |set| {
-        set.interaction(Nobody).hint("run switchboard login demo")
-    });
+    let program = Program::start(&server, &store, with_nobody);
     let error = chain(&program.call("tools/call").await.unwrap_err());
     let expected = "wants a login (for write): run switchboard login demo";
     assert!(error.contains(expected), "{error}");

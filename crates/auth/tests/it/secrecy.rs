@@ -21,7 +21,7 @@ use std::sync::Mutex;
 use switchboard_auth::{Entry, Store};
 
 use crate::authority::{Asked, Site};
-use crate::hostile::chain;
+use crate::flow::chain;
 
 /// All that was printed in one test, and all that nobody may find in it.
 #[derive(Default)]

@@ -1,38 +1,11 @@
 //! A store that says who waits for it and what was kept, and is slow or broken when it is told.
 
-use std::future::{Future, poll_fn};
-use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use switchboard_auth::{Entry, Keeping, Lock, MemoryStore, Store, StoreError};
 use tokio::sync::{Semaphore, watch};
 
-/// Counts those who have begun something and were not done at once.
-#[derive(Debug, Default)]
-pub(crate) struct Waiters(watch::Sender<usize>);
-
-impl Waiters {
-    /// Does some work, and counts it if it has to wait.
-    pub(crate) async fn count<F: Future>(&self, work: F) -> F::Output {
-        let mut work = pin!(work);
-        let mut is_counted = false;
-        poll_fn(|cx| {
-            let polled = work.as_mut().poll(cx);
-            if polled.is_pending() && !is_counted {
-                is_counted = true;
-                self.0.send_modify(|count| *count += 1);
-            }
-            polled
-        })
-        .await
-    }
-
-    /// Waits until as many have had to.
-    pub(crate) async fn reached(&self, number: usize) {
-        let mut count = self.0.subscribe();
-        count.wait_for(|count| *count >= number).await.unwrap();
-    }
-}
+use crate::waiters::Waiters;
 
 /// Keeps entries in memory. What is read is as it was when the reading began.
 #[derive(Debug)]

@@ -17,9 +17,9 @@ mod tokens;
 
 use serde_json::Value;
 
+pub(super) use super::BACK;
 use super::{Authority, Client, Fields, Reply, ask, hash};
 
-pub(super) const BACK: &str = "http://127.0.0.1:7777/callback";
 pub(super) const RESOURCE: &str = "https://example.com/mcp";
 pub(super) const VERIFIER: &str = "a-verifier-that-is-long-enough-to-be-one-0123456789";
 

@@ -34,7 +34,7 @@ impl ScriptedPerson {
     pub(crate) fn new(conduct: Conduct) -> Self {
         Self {
             conduct,
-            redirect_uri: "http://127.0.0.1:7777/callback".to_owned(),
+            redirect_uri: BACK.to_owned(),
             prefers_code: false,
             pages: Arc::default(),
             codes: Arc::default(),
@@ -130,3 +130,6 @@ fn replace_state(location: &str, state: &str) -> String {
     back.extend_pairs(fields);
     format!("{place}?{}", back.finish())
 }
+
+/// Where browsers come back to, and nobody listens.
+pub(crate) const BACK: &str = "http://127.0.0.1:7777/callback";

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::{Stage, bounded};
@@ -200,15 +201,23 @@ async fn a_document_without_a_proper_end_is_given_up() {
              the authorization server and did not answer within 5s",
         ),
     ] {
-        let crooked = Crooked::start(head, rest).await;
+        let mut crooked = Crooked::start(head, rest).await;
         let stage = Stage::new().await;
         let issuers = format!("[\"{}\"]", crooked.origin);
         let edit = stage.edit("authorization_servers", &issuers);
         stage.protected.change(|knobs| knobs.metadata = edit);
-        let refusal = stage
-            .refusal()
-            .await
-            .replace(&crooked.origin, "http://crooked");
+        let is_about_time = says.ends_with("within 5s");
+        let (refusal, ()) = tokio::join!(stage.refusal(), async {
+            bounded(crooked.began.changed()).await.unwrap();
+            // Nothing else is waited for from here on.
+            if is_about_time {
+                tokio::time::pause();
+            }
+        });
+        if is_about_time {
+            tokio::time::resume();
+        }
+        let refusal = refusal.replace(&crooked.origin, "http://crooked");
         assert_eq!(refusal, says, "{head} {rest:?}");
         stage.check_asked(head, &[]);
     }
@@ -217,6 +226,8 @@ async fn a_document_without_a_proper_end_is_given_up() {
 /// A web server that answers everything with the beginning of a document.
 struct Crooked {
     origin: String,
+    /// Changes when an answer has begun.
+    began: watch::Receiver<()>,
     accepting: JoinHandle<()>,
 }
 
@@ -235,6 +246,7 @@ impl Crooked {
     async fn start(header: &'static str, rest: Rest) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
+        let (begins, began) = watch::channel(());
         let accepting = tokio::spawn(async move {
             while let Ok((mut stream, _)) = listener.accept().await {
                 let mut asked = [0; 4096];
@@ -246,7 +258,9 @@ impl Crooked {
                     false => "{\"issuer\": \"xxxx",
                 };
                 loop {
-                    if stream.write_all(piece.as_bytes()).await.is_err() {
+                    let written = stream.write_all(piece.as_bytes()).await;
+                    begins.send_replace(());
+                    if written.is_err() {
                         break;
                     }
                     match rest {
@@ -257,7 +271,11 @@ impl Crooked {
                 }
             }
         });
-        Self { origin, accepting }
+        Self {
+            origin,
+            began,
+            accepting,
+        }
     }
 }
 

@@ -6,9 +6,7 @@ use std::sync::Arc;
 use switchboard_auth::{Asking, Interaction, LoginPage, Secret, Visit};
 
 use super::Stage;
-use crate::authority::{Authority, Client, Conduct, Fields, Iss, ScriptedPerson};
-
-const BACK: &str = "http://127.0.0.1:7777/callback";
+use crate::authority::{Authority, BACK, Client, Conduct, Fields, Iss, ScriptedPerson};
 
 /// Brings back what somebody else has made of it.
 #[derive(Clone)]

@@ -3,9 +3,7 @@
 use switchboard_auth::OAuth;
 
 use super::{Stage, bounded};
-use crate::authority::{Client, Fault, Reply};
-
-const BACK: &str = "http://127.0.0.1:7777/callback";
+use crate::authority::{BACK, Client, Fault, Reply};
 
 async fn stage() -> Stage {
     let mut stage = Stage::new().await;

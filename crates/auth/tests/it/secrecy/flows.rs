@@ -11,11 +11,9 @@ use switchboard_auth::{
 use switchboard_transport::credentials::Refusal;
 
 use super::Watch;
-use crate::authority::{Client, Key, Proofs, ask};
+use crate::authority::{BACK, Client, Key, Proofs, ask};
 use crate::folder::Folder;
 use crate::hostile::{Stage, bounded, call};
-
-const BACK: &str = "http://127.0.0.1:7777/callback";
 
 /// Asks twice, renews, asks, ends; and prints everything meanwhile.
 async fn use_login(watch: &Watch, stage: &Stage, builder: OAuthBuilder, store: Arc<dyn Store>) {
