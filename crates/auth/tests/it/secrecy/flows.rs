@@ -9,9 +9,11 @@ use switchboard_auth::{
     SigningKey, Store, TokenSource,
 };
 use switchboard_transport::credentials::Refusal;
+use switchboard_transport::http::client::HttpClient;
 
 use super::Watch;
 use crate::authority::{BACK, Client, Key, Proofs, ask};
+use crate::flow::direct;
 use crate::folder::Folder;
 use crate::hostile::{Stage, bounded, call};
 
@@ -32,7 +34,8 @@ async fn use_login(watch: &Watch, stage: &Stage, builder: OAuthBuilder, store: A
         stage.authority.renew_nonce();
         stage.protected.renew_nonce();
     }
-    watch.value(&login.logout().await);
+    assert!(login.logout().await.unwrap());
+    assert!(stage.authority.count("/revoke") > 0, "tokens were sent");
     for site in [&*stage.authority.site, &*stage.protected.site] {
         watch.site(site);
     }
@@ -249,27 +252,39 @@ async fn a_token_from_elsewhere_shows_nothing() {
     let token = "from-elsewhere-0123456789";
     watch.secret(token);
     let server = Place::parse(&stage.protected.url()).unwrap();
-    for source in [
-        TokenSource::fixed(token),
-        TokenSource::command("echo", [token]),
-        TokenSource::command("false", [token]),
-        TokenSource::file(format!("/nonexistent/{}", "file")),
-        TokenSource::environment("SWITCHBOARD_TEST_NONE"),
+    for (source, expected) in [
+        (TokenSource::fixed(token), Ok(401)),
+        (TokenSource::command("echo", [token]), Ok(401)),
+        (TokenSource::command("false", [token]), Err("\"false\"")),
+        (TokenSource::file("/nonexistent/file"), Err("/nonexistent")),
+        (TokenSource::environment(NO_VARIABLE), Err(NO_VARIABLE)),
     ] {
         watch.value(&source);
         let bearer = Arc::new(Bearer::new(&server, source));
         watch.value(&bearer);
-        let mut settings = switchboard_transport::http::client::ClientSettings::default();
+        let mut settings = direct();
         settings.credentials = Some(bearer);
         watch.value(&settings);
-        let client = switchboard_transport::http::client::HttpClient::new(settings).unwrap();
+        let client = HttpClient::new(settings).unwrap();
         watch.value(&client);
         let mut request = http::Request::new(bytes::Bytes::new());
         *request.uri_mut() = stage.protected.url().parse().unwrap();
+        let before = stage.protected.count();
         let answer = bounded(Box::pin(client.send(request))).await;
         watch.value(&answer);
-        if let Err(error) = &answer {
-            watch.error(error);
+        match (answer, expected) {
+            (Ok(answer), Ok(status)) => {
+                assert_eq!(answer.status, status);
+                let sent = stage.protected.asked()[before].clone();
+                let header = format!("Bearer {token}");
+                assert_eq!(sent.header("authorization"), Some(header.as_str()));
+            }
+            (Err(error), Err(what)) => {
+                let error = watch.error(&error);
+                assert!(error.contains(what), "{error}");
+                assert_eq!(stage.protected.count(), before);
+            }
+            (answer, expected) => panic!("{answer:?}, expected {expected:?}"),
         }
     }
     let mut headers = HeaderMap::new();
@@ -286,6 +301,10 @@ async fn a_token_from_elsewhere_shows_nothing() {
         sent,
         1,
     ));
-    watch.site(&stage.protected.site);
+    for asked in stage.protected.site.all() {
+        watch.asked(&asked);
+    }
     watch.check(1);
 }
+
+const NO_VARIABLE: &str = "SWITCHBOARD_TEST_NONE";
