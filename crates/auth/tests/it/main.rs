@@ -11,7 +11,8 @@
 //! - `processes`: the same, by many at once, some of which are killed
 //! - `hostile`: servers and issuers that mean harm, and what is said about each
 //! - `secrecy`: nothing that is printed or logged has a secret in it
-//! - `folder`, `watched_store`: where the tests keep things; `waiters`: who has to wait
+//! - `folder`, `watched_store`: where the tests keep things; `waiters`: who has to wait;
+//!   `child`: this binary as another process
 
 #![expect(
     clippy::unwrap_used,
@@ -19,6 +20,7 @@
 )]
 
 mod authority;
+mod child;
 mod ending;
 mod flow;
 mod folder;

@@ -4,15 +4,14 @@
 //! authority and the server are in the process of the test.
 
 use std::env;
-use std::process::Stdio;
+use std::ffi::OsStr;
 use std::sync::Arc;
 
 use switchboard_auth::{FileStore, Store};
-use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
-use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
-use crate::authority::{Authority, Conduct, Proofs, Protected, ScriptedPerson};
-use crate::flow::{LOGIN, Program, expire, seen, seen_after};
+use crate::authority::{Authority, Proofs, Protected};
+use crate::child::{Child, expect_all, say, tell_all};
+use crate::flow::{LOGIN, Program, expire, seen, seen_after, with_person};
 use crate::folder::Folder;
 
 /// An authority, a server, and a folder with a login.
@@ -41,30 +40,29 @@ impl Scene {
     }
 
     async fn log_in(&self) {
-        let person = ScriptedPerson::new(Conduct::Agrees);
-        let program = Program::start(&self.server, &self.store, |set| set.interaction(person));
+        let program = Program::start(&self.server, &self.store, with_person);
         program.works().await;
         assert_eq!(seen(&self.authority), LOGIN);
     }
 
-    fn processes(&self, number: usize, task: &str) -> Vec<Process> {
-        let folder = self.folder.store().folder().to_owned();
+    fn processes(&self, number: usize, task: &str) -> Vec<Child> {
+        let (store, url) = (self.folder.store(), self.server.url());
+        let variables = [
+            (TASK, OsStr::new(task)),
+            (SERVER, OsStr::new(&url)),
+            (FOLDER, store.folder().as_os_str()),
+        ];
+        let test = "many_processes::a_process_with_a_login";
         (0..number)
-            .map(|_| Process::start(task, &self.server.url(), &folder))
+            .map(|_| Child::start(test, &variables))
             .collect()
     }
 
     /// Has all of them do their task at once, and waits until they have done it.
-    async fn run(&self, processes: &mut [Process]) {
-        for process in &mut *processes {
-            process.expect("ready").await;
-        }
-        for process in &mut *processes {
-            process.say("go").await;
-        }
-        for process in &mut *processes {
-            process.expect("done").await;
-        }
+    async fn run(&self, processes: &mut [Child]) {
+        expect_all(processes, "ready").await;
+        tell_all(processes, "go").await;
+        expect_all(processes, "done").await;
     }
 }
 
@@ -92,12 +90,8 @@ async fn of_ten_processes_with_one_token_that_is_refused_one_renews_it() {
     assert_eq!(scene.authority.count("/token"), 2);
     // And once more, with what each of them has in memory.
     scene.authority.expire_access();
-    for process in &mut processes {
-        process.say("go").await;
-    }
-    for process in &mut processes {
-        process.expect("done").await;
-    }
+    tell_all(&mut processes, "go").await;
+    expect_all(&mut processes, "done").await;
     assert_eq!(scene.authority.count("/token"), 3);
     assert_eq!(scene.authority.count("/authorize"), 1);
 }
@@ -106,8 +100,7 @@ async fn of_ten_processes_with_one_token_that_is_refused_one_renews_it() {
 async fn ten_processes_share_the_key_that_their_token_is_bound_to() {
     let authority = Authority::start_with(|knobs| knobs.demands_nonce = true).await;
     let scene = Scene::with("ten-proofs", authority, Proofs::Needed).await;
-    let person = ScriptedPerson::new(Conduct::Agrees);
-    let program = Program::start(&scene.server, &scene.store, |set| set.interaction(person));
+    let program = Program::start(&scene.server, &scene.store, with_person);
     program.works().await;
     expire(&scene.store, &scene.server).await;
     let before = scene.authority.count("/token");
@@ -125,20 +118,14 @@ async fn of_ten_processes_that_need_a_login_one_asks_for_it() {
     for task in ["call-with-person", "login"] {
         let scene = Scene::new(task).await;
         let mut processes = scene.processes(10, task);
-        for process in &mut processes {
-            process.expect("ready").await;
-        }
+        expect_all(&mut processes, "ready").await;
         scene.authority.site.hold("/authorize");
-        for process in &mut processes {
-            process.say("go").await;
-        }
+        tell_all(&mut processes, "go").await;
         // All have asked the server, and one has sent its person away, before they come back.
         scene.server.site.reached("/mcp", 10).await;
         scene.authority.site.reached("/authorize", 1).await;
         scene.authority.site.release("/authorize");
-        for process in &mut processes {
-            process.expect("done").await;
-        }
+        expect_all(&mut processes, "done").await;
         assert_eq!(scene.authority.count("/register"), 1, "{task}");
         assert_eq!(scene.authority.count("/authorize"), 1, "{task}");
         assert_eq!(scene.authority.count("/token"), 1, "{task}");
@@ -156,18 +143,14 @@ async fn a_process_that_is_killed_while_it_renews_holds_up_nobody() {
     scene.authority.site.hold("/token");
     let mut killed = scene.processes(1, "call").pop().unwrap();
     killed.expect("ready").await;
-    killed.say("go").await;
+    killed.tell("go").await;
     scene.authority.site.reached("/token", 2).await;
     let mut waiting = scene.processes(2, "call");
-    for process in &mut waiting {
-        process.expect("ready").await;
-        process.say("go").await;
-    }
-    killed.child.kill().await.unwrap();
+    expect_all(&mut waiting, "ready").await;
+    tell_all(&mut waiting, "go").await;
+    killed.kill().await;
     scene.authority.site.release("/token");
-    for process in &mut waiting {
-        process.expect("done").await;
-    }
+    expect_all(&mut waiting, "done").await;
     assert_eq!(scene.authority.count("/token"), 3);
     assert_eq!(
         seen_after(&scene.authority, 4).matches("authorize").count(),
@@ -186,7 +169,7 @@ async fn a_process_with_a_login() {
     let store: Arc<dyn Store> = Arc::new(FileStore::new(folder));
     let program = Program::at(&server, &store, |set| match task.as_str() {
         "call" => set,
-        _ => set.interaction(ScriptedPerson::new(Conduct::Agrees)),
+        _ => with_person(set),
     });
     say("ready");
     // At the end of the input whoever started us is gone, and so are we.
@@ -204,61 +187,8 @@ async fn a_process_with_a_login() {
     }
 }
 
-fn say(word: &str) {
-    use std::io::Write as _;
-    let mut output = std::io::stdout().lock();
-    // The test harness may have begun the line.
-    writeln!(output, "\n{MARK}{word}").unwrap();
-    output.flush().unwrap();
-}
-
-/// A process that ends with this value at the latest.
-struct Process {
-    child: Child,
-    input: ChildStdin,
-    output: Lines<BufReader<ChildStdout>>,
-}
-
-impl Process {
-    fn start(task: &str, server: &str, folder: &std::path::Path) -> Self {
-        let name = "many_processes::a_process_with_a_login";
-        let mut child = Command::new(env::current_exe().unwrap())
-            .args(["--exact", name, "--nocapture"])
-            .env(TASK, task)
-            .env(SERVER, server)
-            .env(FOLDER, folder)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .kill_on_drop(true)
-            .spawn()
-            .unwrap();
-        Self {
-            input: child.stdin.take().unwrap(),
-            output: BufReader::new(child.stdout.take().unwrap()).lines(),
-            child,
-        }
-    }
-
-    async fn say(&mut self, word: &str) {
-        let line = format!("{word}\n");
-        self.input.write_all(line.as_bytes()).await.unwrap();
-    }
-
-    async fn expect(&mut self, word: &str) {
-        while let Some(line) = self.output.next_line().await.unwrap() {
-            if let Some(said) = line.strip_prefix(MARK) {
-                assert_eq!(said, word);
-                return;
-            }
-        }
-        panic!("it ended before it said {word}");
-    }
-}
-
 const TASK: &str = "SWITCHBOARD_LOGIN_TASK";
 
 const SERVER: &str = "SWITCHBOARD_LOGIN_SERVER";
 
 const FOLDER: &str = "SWITCHBOARD_LOGIN_FOLDER";
-
-const MARK: &str = "login: ";

@@ -2,58 +2,59 @@
 //!
 //! A test starts this test binary again; [`a_process_of_these_tests`] is what runs there.
 
+use std::env;
+use std::ffi::OsStr;
 use std::fs::{self, File, TryLockError};
-use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::{env, thread};
+use std::io::Write as _;
+use std::thread::{self, JoinHandle};
 
 use switchboard_auth::{FileStore, Store};
 
+use crate::child::{Child, expect_all, say, tell_all};
 use crate::folder::{Folder, entry, kinds, number_of, only};
 
-#[test]
-fn a_thousand_saves_by_threads_and_processes_never_show_a_torn_entry() {
+#[tokio::test]
+async fn a_thousand_saves_by_threads_and_processes_never_show_a_torn_entry() {
     let folder = Folder::new("torn");
     let store = folder.store();
-    block_on(store.save(&entry(SERVER, 0))).unwrap();
-    let mut processes: Vec<_> = (0..3).map(|_| Process::start("save", &store)).collect();
-    processes.iter_mut().for_each(Process::expect_ready);
+    store.save(&entry(SERVER, 0)).await.unwrap();
+    let mut processes: Vec<_> = (0..3).map(|_| process("save", &store)).collect();
+    expect_all(&mut processes, "ready").await;
     let mut seen = 0;
-    thread::scope(|scope| {
-        let threads: Vec<_> = (0..2)
-            .map(|_| scope.spawn(|| save_often(&store, SAVES / 2)))
-            .collect();
-        processes.iter_mut().for_each(Process::go);
-        while !threads.iter().all(|thread| thread.is_finished()) {
-            number_of(&block_on(store.load(SERVER)).unwrap().unwrap());
-            seen += 1;
-        }
+    let threads = [(); 2].map(|()| {
+        let store = store.clone();
+        thread::spawn(move || save_often(&store, SAVES / 2))
     });
-    for process in &mut processes {
-        process.expect("done");
+    tell_all(&mut processes, "go").await;
+    while !threads.iter().all(JoinHandle::is_finished) {
+        number_of(&store.load(SERVER).await.unwrap().unwrap());
+        seen += 1;
     }
+    for thread in threads {
+        thread.join().unwrap();
+    }
+    expect_all(&mut processes, "done").await;
     assert!(seen > 0);
-    number_of(&block_on(store.load(SERVER)).unwrap().unwrap());
+    number_of(&store.load(SERVER).await.unwrap().unwrap());
     assert!(!kinds(&store).contains("tmp"), "nothing is left behind");
 }
 
-#[test]
-fn kills_in_the_middle_of_saves_leave_the_store_whole() {
+#[tokio::test]
+async fn kills_in_the_middle_of_saves_leave_the_store_whole() {
     let folder = Folder::new("killed");
     let store = folder.store();
     let mut random = Random(std::process::id());
     for _ in 0..50 {
-        let mut process = Process::start("save-on", &store);
-        process.expect_ready();
-        process.go();
-        process.expect("saved");
+        let mut process = process("save-on", &store);
+        process.expect("ready").await;
+        process.tell("go").await;
+        process.expect("saved").await;
         // A moment: as long as it takes to read some entries, while others are written.
         for _ in 0..random.below(30) {
-            number_of(&block_on(store.load(SERVER)).unwrap().unwrap());
+            number_of(&store.load(SERVER).await.unwrap().unwrap());
         }
-        process.kill();
-        let number = number_of(&block_on(store.load(SERVER)).unwrap().unwrap());
+        process.kill().await;
+        let number = number_of(&store.load(SERVER).await.unwrap().unwrap());
         assert!(number > 0);
         let files = fs::read_dir(store.folder()).unwrap().count();
         assert!(
@@ -61,24 +62,22 @@ fn kills_in_the_middle_of_saves_leave_the_store_whole() {
             "saving.lock, the entry, and one that was not finished"
         );
     }
-    block_on(store.save(&entry(SERVER, 1))).unwrap();
+    store.save(&entry(SERVER, 1)).await.unwrap();
     assert!(
         !kinds(&store).contains("tmp"),
         "the next save takes it away"
     );
 }
 
-#[test]
-fn of_ten_processes_one_holds_the_lock() {
+#[tokio::test]
+async fn of_ten_processes_one_holds_the_lock() {
     let folder = Folder::new("ten");
     let store = folder.store();
-    block_on(store.save(&entry(SERVER, 0))).unwrap();
-    let mut processes: Vec<_> = (0..10).map(|_| Process::start("log", &store)).collect();
-    processes.iter_mut().for_each(Process::expect_ready);
-    processes.iter_mut().for_each(Process::go);
-    for process in &mut processes {
-        process.expect("done");
-    }
+    store.save(&entry(SERVER, 0)).await.unwrap();
+    let mut processes: Vec<_> = (0..10).map(|_| process("log", &store)).collect();
+    expect_all(&mut processes, "ready").await;
+    tell_all(&mut processes, "go").await;
+    expect_all(&mut processes, "done").await;
     let log = fs::read_to_string(log_of(&store)).unwrap();
     let lines: Vec<&str> = log.lines().collect();
     assert_eq!(lines.len(), 10 * ROUNDS * 2);
@@ -88,23 +87,23 @@ fn of_ten_processes_one_holds_the_lock() {
         assert_eq!(began, pair[1].strip_prefix("ends "));
     }
     // What each read and wrote under the lock, none wrote over.
-    let found = block_on(store.load(SERVER)).unwrap().unwrap();
+    let found = store.load(SERVER).await.unwrap().unwrap();
     assert_eq!(number_of(&found), 10 * ROUNDS as u64);
 }
 
-#[test]
-fn a_lock_is_free_when_its_holder_was_killed() {
+#[tokio::test]
+async fn a_lock_is_free_when_its_holder_was_killed() {
     let folder = Folder::new("freed");
     let store = folder.store();
-    let mut process = Process::start("hold", &store);
-    process.expect_ready();
-    process.go();
-    process.expect("held");
+    let mut process = process("hold", &store);
+    process.expect("ready").await;
+    process.tell("go").await;
+    process.expect("held").await;
     let file = File::open(only(&store, "lock")).unwrap();
     assert!(matches!(file.try_lock(), Err(TryLockError::WouldBlock)));
-    process.kill();
+    process.kill().await;
     drop(file);
-    block_on(store.lock(SERVER)).unwrap();
+    store.lock(SERVER).await.unwrap();
 }
 
 /// Not a test by itself: what the others start.
@@ -173,74 +172,17 @@ fn log_of(store: &FileStore) -> std::path::PathBuf {
     store.folder().parent().unwrap().join("log")
 }
 
-fn say(word: &str) {
-    let mut output = std::io::stdout().lock();
-    // The test harness may have begun the line.
-    writeln!(output, "\n{MARK}{word}").unwrap();
-    output.flush().unwrap();
-}
-
 fn block_on<T>(work: impl Future<Output = T>) -> T {
     let mut runtime = tokio::runtime::Builder::new_current_thread();
     runtime.enable_time().build().unwrap().block_on(work)
 }
 
-/// A process that ends with this value at the latest.
-struct Process {
-    child: Child,
-    input: ChildStdin,
-    output: BufReader<ChildStdout>,
-}
-
-impl Process {
-    fn start(task: &str, store: &FileStore) -> Self {
-        let folder: &Path = store.folder();
-        let mut child = Command::new(env::current_exe().unwrap())
-            .args([
-                "--exact",
-                "processes::a_process_of_these_tests",
-                "--nocapture",
-            ])
-            .env(TASK, task)
-            .env(FOLDER, folder)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        Self {
-            input: child.stdin.take().unwrap(),
-            output: BufReader::new(child.stdout.take().unwrap()),
-            child,
-        }
-    }
-
-    fn expect_ready(&mut self) {
-        self.expect("ready");
-    }
-
-    fn go(&mut self) {
-        self.input.write_all(b"go\n").unwrap();
-    }
-
-    fn expect(&mut self, word: &str) {
-        let said = (&mut self.output)
-            .lines()
-            .find_map(|line| line.unwrap().strip_prefix(MARK).map(str::to_owned));
-        assert_eq!(said.as_deref(), Some(word));
-    }
-
-    /// With SIGKILL.
-    fn kill(&mut self) {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+fn process(task: &str, store: &FileStore) -> Child {
+    let variables = [
+        (TASK, OsStr::new(task)),
+        (FOLDER, store.folder().as_os_str()),
+    ];
+    Child::start("processes::a_process_of_these_tests", &variables)
 }
 
 /// Enough for moments that differ.
@@ -265,5 +207,3 @@ const ROUNDS: usize = 10;
 const TASK: &str = "SWITCHBOARD_STORE_TASK";
 
 const FOLDER: &str = "SWITCHBOARD_STORE_FOLDER";
-
-const MARK: &str = "store: ";
