@@ -20,7 +20,8 @@
 //! 3. [`Store`]: where logins are kept; [`FileStore`], [`MemoryStore`]
 //! 4. [`AuthError`]: why there is no token
 //!
-//! Nothing here knows a message of MCP, prints, or reads what somebody types.
+//! Nothing here prints, or reads what somebody types. Of MCP nothing is known but one `ping`: what
+//! a server is asked before a login, for what it wants to see.
 
 mod answer;
 mod authorization;

@@ -54,7 +54,7 @@ impl Entry {
         self.records.push(record);
     }
 
-    /// The newest record of an issuer.
+    /// The record of an issuer that was in use last; else the first of those that were only added.
     pub fn of_issuer(&self, issuer: &str) -> Option<&Record> {
         self.records.iter().find(|record| record.issuer == issuer)
     }

@@ -40,7 +40,8 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// Forgets a server. Was there an entry?
     fn remove<'a>(&'a self, server: &'a str) -> Keeping<'a, bool>;
 
-    /// The servers of all entries.
+    /// The servers of all entries, as they were saved. Whoever shows them leaves out what
+    /// [`without_query`](crate::without_query) does: there may be a secret in it.
     fn servers(&self) -> Keeping<'_, Vec<String>>;
 
     /// Waits until nobody else, in any process, holds the lock of this server. It is free again

@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use keyring_core::{CredentialStore, Error};
-use switchboard_auth::{StoreError, without_query};
+use switchboard_auth::{BadEntry, StoreError, without_query};
 use tokio::sync::{Semaphore, oneshot};
 use tokio::time::timeout;
 
@@ -120,12 +120,18 @@ pub(crate) enum Trouble {
     /// It says no.
     Keyring(Error),
     /// What it holds cannot be used.
-    Content(String),
+    Content(BadEntry),
 }
 
 impl From<Error> for Trouble {
     fn from(error: Error) -> Self {
         Self::Keyring(error)
+    }
+}
+
+impl From<BadEntry> for Trouble {
+    fn from(bad: BadEntry) -> Self {
+        Self::Content(bad)
     }
 }
 
@@ -168,10 +174,8 @@ impl Trouble {
                 ),
                 None,
             ),
-            Self::Keyring(Error::BadStoreFormat(reason)) | Self::Content(reason) => (
-                format!("what the keyring holds for {server} is not used, {reason}"),
-                None,
-            ),
+            Self::Keyring(Error::BadStoreFormat(reason)) => (not_used(server, &reason), None),
+            Self::Content(bad) => (not_used(server, &bad), None),
             Self::Keyring(error) => (
                 format!("the keyring refuses the login of {server}: {INSTEAD}"),
                 Some(error.into()),
@@ -179,6 +183,10 @@ impl Trouble {
         };
         StoreError::new(what, source)
     }
+}
+
+fn not_used(server: &str, reason: &dyn fmt::Display) -> String {
+    format!("what the keyring holds for {server} is not used, {reason}")
 }
 
 /// One that was not there may be there the next time.

@@ -2,13 +2,12 @@
 //!
 //! The keyring holds the entries. What it cannot do, a folder of files does: locks between
 //! processes, and the list of servers, which would else ask the user to unlock everything. No
-//! secret is in these files.
+//! login is in these files; the URLs of the servers are, whole, as in the names of the items.
 
 use std::path::{Path, PathBuf};
 
 use keyring_core::Error;
-use switchboard_auth::{BadEntry, Entry, FileStore, Keeping, Lock, Secret, Store, StoreError};
-use zeroize::Zeroizing;
+use switchboard_auth::{BadEntry, Entry, FileStore, Keeping, Lock, Store, StoreError};
 
 use crate::keyring::{Keyring, Trouble, Unanswered};
 use crate::pieces::Table;
@@ -57,7 +56,7 @@ impl Store for KeyringStore {
         Box::pin(async move {
             let name = server.to_owned();
             let read = move |table: &Table<'_>| match table.read(&name)? {
-                Some(text) => read_entry(text, &name).map(Some),
+                Some(text) => Ok(Some(read_entry(&text, &name)?)),
                 None => Ok(None),
             };
             Ok(self.keyring.ask(server, read).await?)
@@ -108,17 +107,10 @@ impl Store for KeyringStore {
     }
 }
 
-fn read_entry(text: Zeroizing<Vec<u8>>, server: &str) -> Result<Entry, Trouble> {
-    let unused = |reason: &str| Trouble::Content(format!("{reason}: log in again to replace it"));
-    let Ok(text) = std::str::from_utf8(&text) else {
-        return Err(unused("it is not text"));
-    };
-    match Entry::from_text(&Secret::new(text)) {
-        Ok(entry) if entry.server == server => Ok(entry),
-        Ok(_) => Err(unused("it is the login of another server")),
-        Err(bad @ BadEntry::Version { .. }) => Err(Trouble::Content(newer(&bad))),
-        Err(bad) => Err(unused(&bad.to_string())),
-    }
+fn read_entry(text: &[u8], server: &str) -> Result<Entry, BadEntry> {
+    let entry = Entry::from_text(text)?;
+    entry.check_server(server)?;
+    Ok(entry)
 }
 
 /// What a later version wrote is not overwritten; what is broken is.
@@ -132,17 +124,10 @@ fn check_replaceable(table: &Table<'_>, name: &str) -> Result<(), Trouble> {
         // It may be there, and cannot be seen.
         Err(error) => return Err(error.into()),
     };
-    let Ok(text) = std::str::from_utf8(&text) else {
-        return Ok(());
-    };
-    match Entry::from_text(&Secret::new(text)) {
-        Err(bad @ BadEntry::Version { .. }) => Err(Trouble::Content(newer(&bad))),
+    match read_entry(&text, name) {
+        Err(bad) if !bad.is_replaceable() => Err(bad.into()),
         _ => Ok(()),
     }
-}
-
-fn newer(bad: &BadEntry) -> String {
-    format!("{bad}: use the newer program that wrote it, or remove the login")
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
-use std::mem;
 use std::path::{Path, PathBuf};
 
 use tracing::info;
@@ -45,13 +44,11 @@ impl EntryFile {
         }
         let path = self.path("json");
         let entry = read_entry(&path)?;
-        match entry {
-            // Somebody renamed it. Its tokens are not for this server.
-            Some(entry) if entry.server != self.server => {
-                Err(Unread::broken(&path, "it is the login of another server"))
-            }
-            entry => Ok(entry),
+        if let Some(entry) = &entry {
+            let checked = entry.check_server(&self.server);
+            checked.map_err(|bad| Unread::bad(&path, &bad))?;
         }
+        Ok(entry)
     }
 
     /// Only by whoever holds the lock for saving.
@@ -106,19 +103,16 @@ impl EntryFile {
 /// Why a file is not read.
 pub(super) struct Unread {
     pub(super) error: StoreError,
-    /// It will never be: nothing is lost when it is moved out of the way.
+    /// Is nothing lost when it is moved out of the way?
     is_broken: bool,
 }
 
 impl Unread {
-    fn broken(path: &Path, reason: &str) -> Self {
-        let what = format!(
-            "{} is not used, {reason}: log in again to replace it",
-            path.display()
-        );
+    fn bad(path: &Path, bad: &BadEntry) -> Self {
+        let what = format!("{} is not used, {bad}", path.display());
         Self {
             error: StoreError::new(what, None),
-            is_broken: true,
+            is_broken: bad.is_replaceable(),
         }
     }
 }
@@ -148,30 +142,14 @@ pub(super) fn read_entry(path: &Path) -> Result<Option<Entry>, Unread> {
     let unread = |error| StoreError::of_file("cannot read", path, error);
     let length = file.metadata().map_err(unread)?.len();
     if length > LARGEST {
-        return Err(Unread::broken(path, "it is larger than any login"));
+        return Err(Unread::bad(path, &BadEntry::TooLarge));
     }
     // With room to spare, so that no copy stays behind in memory.
     let room = usize::try_from(length).unwrap_or_default() + 64;
     let mut bytes = Zeroizing::new(Vec::with_capacity(room));
     file.take(LARGEST).read_to_end(&mut bytes).map_err(unread)?;
-    let text = match String::from_utf8(mem::take(&mut *bytes)) {
-        Ok(text) => Secret::new(text),
-        Err(error) => {
-            drop(Zeroizing::new(error.into_bytes()));
-            return Err(Unread::broken(path, "it is not text"));
-        }
-    };
-    match Entry::from_text(&text) {
-        Ok(entry) => Ok(Some(entry)),
-        Err(bad @ BadEntry::Version { .. }) => {
-            let what = format!(
-                "{} is not used, {bad}: use the newer program that wrote it, or remove the file",
-                path.display()
-            );
-            Err(StoreError::new(what, None).into())
-        }
-        Err(bad) => Err(Unread::broken(path, &bad.to_string())),
-    }
+    let entry = Entry::from_text(&bytes).map_err(|bad| Unread::bad(path, &bad))?;
+    Ok(Some(entry))
 }
 
 fn write_private(path: &Path, text: &Secret) -> Result<(), StoreError> {

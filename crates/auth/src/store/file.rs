@@ -4,7 +4,8 @@
 //! logins/                                0700
 //!   saving.lock                          held while one of the others is replaced
 //!   example.com-mcp-0f1e….json           the entry, 0600
-//!   example.com-mcp-0f1e….lock           held while the tokens are renewed
+//!   example.com-mcp-0f1e….lock           held while the entry is changed: tokens are renewed
+//!   example.com-mcp-login-2d3c….lock     held while somebody logs in, which may take minutes
 //!   example.com-mcp-0f1e….tmp            the next entry, until it is whole
 //!   example.com-mcp-0f1e….broken         what was found in place of an entry
 //! ```

@@ -1,8 +1,8 @@
 //! An entry as the text that a store keeps.
 //!
 //! `{"version":1,"server":"…","records":[…]}`. Whoever writes a store of their own uses the same
-//! form, and gets its rules: what a later version wrote is recognized, and nothing that is read
-//! is quoted in an error, because it may be a part of a secret.
+//! form, and gets its rules: what a later version wrote is recognized and not overwritten, what is
+//! broken is, and nothing that is read is quoted in an error, because it may be a part of a secret.
 
 use std::error::Error;
 use std::fmt;
@@ -33,8 +33,8 @@ impl Entry {
     ///
     /// # Errors
     /// When it is no such text, or that of a later version.
-    pub fn from_text(text: &Secret) -> Result<Self, BadEntry> {
-        let text = text.reveal();
+    pub fn from_text(text: &[u8]) -> Result<Self, BadEntry> {
+        let text = std::str::from_utf8(text).map_err(|_| BadEntry::NotText)?;
         let not_an_entry = |error: serde_json::Error| BadEntry::NotAnEntry {
             line: error.line(),
             column: error.column(),
@@ -45,9 +45,20 @@ impl Entry {
         }
         serde_json::from_str(text).map_err(not_an_entry)
     }
+
+    /// Is it what was kept for this server? Else somebody moved it, and its tokens are not for it.
+    ///
+    /// # Errors
+    /// When it is that of another.
+    pub fn check_server(&self, server: &str) -> Result<(), BadEntry> {
+        match self.server == server {
+            true => Ok(()),
+            false => Err(BadEntry::OtherServer),
+        }
+    }
 }
 
-/// Why a text is not read as an entry.
+/// Why a text is not read as an entry, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BadEntry {
@@ -58,6 +69,12 @@ pub enum BadEntry {
         /// The byte in that line.
         column: usize,
     },
+    /// It is not UTF-8.
+    NotText,
+    /// It is larger than any login.
+    TooLarge,
+    /// It is an entry, and was kept for another server.
+    OtherServer,
     /// A later version of this library wrote it.
     Version {
         /// The version of the form.
@@ -65,17 +82,31 @@ pub enum BadEntry {
     },
 }
 
+impl BadEntry {
+    /// Is nothing lost when it is replaced?
+    pub fn is_replaceable(&self) -> bool {
+        !matches!(self, Self::Version { .. })
+    }
+}
+
 impl fmt::Display for BadEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotAnEntry { line, column } => {
-                write!(f, "it is no login from line {line}, column {column} on")
+                write!(f, "it is no login from line {line}, column {column} on")?;
             }
+            Self::NotText => f.write_str("it is not text")?,
+            Self::TooLarge => f.write_str("it is larger than any login")?,
+            Self::OtherServer => f.write_str("it is the login of another server")?,
             Self::Version { found } => write!(
                 f,
                 "it has the form {found} and only the form {VERSION} is known here"
-            ),
+            )?,
         }
+        f.write_str(match self.is_replaceable() {
+            true => ": log in again to replace it",
+            false => ": use the newer program that wrote it, or remove the login",
+        })
     }
 }
 
@@ -131,7 +162,7 @@ mod tests {
     }
 
     fn refused(text: &str) -> BadEntry {
-        Entry::from_text(&Secret::new(text)).unwrap_err()
+        Entry::from_text(text.as_bytes()).unwrap_err()
     }
 
     #[test]
@@ -141,14 +172,17 @@ mod tests {
             text.reveal()
                 .starts_with(r#"{"version":1,"server":"https://example.com","records":["#)
         );
-        let read = Entry::from_text(&text).unwrap();
+        let read = Entry::from_text(text.reveal().as_bytes()).unwrap();
         assert_eq!(read.to_text(), text);
+        read.check_server("https://example.com").unwrap();
+        let bad = read.check_server("https://example.com/").unwrap_err();
+        assert_eq!(bad, BadEntry::OtherServer);
     }
 
     #[test]
     fn members_of_later_days_are_no_reason_to_refuse() {
         let text = r#"{"server":"s","later":[1],"version":1,"records":[]}"#;
-        assert_eq!(Entry::from_text(&text.into()).unwrap().server, "s");
+        assert_eq!(Entry::from_text(text.as_bytes()).unwrap().server, "s");
     }
 
     #[test]
@@ -157,8 +191,10 @@ mod tests {
         assert_eq!(bad, BadEntry::Version { found: 2 });
         assert_eq!(
             bad.to_string(),
-            "it has the form 2 and only the form 1 is known here"
+            "it has the form 2 and only the form 1 is known here: use the newer program that wrote \
+             it, or remove the login"
         );
+        assert!(!bad.is_replaceable());
     }
 
     #[test]
@@ -168,7 +204,10 @@ mod tests {
         for length in 0..text.len() {
             let bad = refused(text.get(..length).unwrap());
             assert!(matches!(bad, BadEntry::NotAnEntry { .. }), "{length}");
+            assert!(bad.is_replaceable());
+            assert!(bad.to_string().ends_with(": log in again to replace it"));
         }
+        assert_eq!(Entry::from_text(b"\xff").unwrap_err(), BadEntry::NotText);
     }
 
     #[test]
