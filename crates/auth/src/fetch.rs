@@ -230,10 +230,10 @@ mod tests {
 
     use super::*;
     use crate::scope::Scopes;
-    use crate::script::{Script, fetcher, fetcher_within, settings};
+    use crate::test_server::{TestServer, fetcher, fetcher_within, settings};
 
     /// The text that is found, "none", or what is wrong, with `{here}` for the origin.
-    async fn ask(script: &Script, path: &str) -> String {
+    async fn ask(script: &TestServer, path: &str) -> String {
         let place = script.place(path);
         let found = fetcher()
             .document(Step::IssuerMetadata, &place, HeaderMap::new())
@@ -247,7 +247,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_document_is_there_is_not_or_is_wrong() {
-        let script = Script::start(&[
+        let script = TestServer::by_path(&[
             ("/there", "{}"),
             ("/forbidden", "403"),
             ("/gone", "410"),
@@ -277,7 +277,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_document_may_move_within_its_origin() {
-        let script = Script::start(&[
+        let script = TestServer::by_path(&[
             ("/a", "301 /b"),
             ("/b", "302 {here}/c"),
             ("/c", "303 d"),
@@ -299,9 +299,9 @@ mod tests {
 
     #[tokio::test]
     async fn a_document_that_moves_elsewhere_is_not_followed() {
-        let canary = Script::start(&[]).await;
+        let canary = TestServer::by_path(&[]).await;
         let port = canary.origin.rsplit_once(':').unwrap().1;
-        let script = Script::start(&[
+        let script = TestServer::by_path(&[
             ("/other", &format!("307 {}/x?token=secret", canary.origin)),
             ("/name", &format!("302 http://localhost:{port}/")),
             ("/short", &format!("302 //127.0.0.1:{port}/")),
@@ -319,14 +319,14 @@ mod tests {
             assert!(!error.contains("secret"), "{error}");
         }
         assert!(canary.asked().is_empty());
-        let script = Script::start(&[("/nowhere", "302")]).await;
+        let script = TestServer::by_path(&[("/nowhere", "302")]).await;
         let error = ask(&script, "/nowhere").await;
         assert!(error.contains("status 302, and no one place"), "{error}");
     }
 
     #[tokio::test]
     async fn what_is_posted_is_not_sent_on_even_within_the_origin() {
-        let script = Script::start(&[("/a", "307 /b"), ("/b", "{}"), ("/c", "400")]).await;
+        let script = TestServer::by_path(&[("/a", "307 /b"), ("/b", "{}"), ("/c", "400")]).await;
         let post = async |path: &str| {
             let place = script.place(path);
             let body = Bytes::from_static(b"secret=1");
@@ -348,7 +348,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_server_is_asked_what_it_wants_to_see() {
-        let script = Script::start(&[
+        let script = TestServer::by_path(&[
             ("/mcp", r#"401 Bearer scope="a b""#),
             ("/open", "{}"),
             ("/other", r#"403 Bearer scope="c""#),
@@ -366,15 +366,18 @@ mod tests {
             script.asked(),
             ["POST /mcp", "POST /open", "POST /other", "POST /moved"]
         );
-        let head = &script.heads()[0];
-        assert!(head.contains("accept: application/json, text/event-stream\r\n"));
-        assert!(!head.contains("authorization"));
+        let seen = &script.seen()[0];
+        assert_eq!(
+            seen.header("accept"),
+            Some("application/json, text/event-stream")
+        );
+        assert_eq!(seen.header("authorization"), None);
     }
 
     #[tokio::test]
     async fn a_document_is_bounded_in_size_and_time() {
         let large = format!("{{\"a\":\"{}\"}}", "x".repeat(300 * 1024));
-        let script = Script::start(&[
+        let script = TestServer::by_path(&[
             ("/large", &large),
             ("/silent", "silence"),
             ("/slow", "drip"),
@@ -398,7 +401,7 @@ mod tests {
 
     #[tokio::test]
     async fn places_that_are_not_public_are_not_asked_on_behalf_of_public_servers() {
-        let script = Script::start(&[("/there", "{}")]).await;
+        let script = TestServer::by_path(&[("/there", "{}")]).await;
         let fetcher = Fetcher::new(&settings(), Reach::Public).unwrap();
         let place = script.place("/there");
         let outcome = fetcher

@@ -227,14 +227,14 @@ mod tests {
 
     use super::*;
     use crate::error::chain;
-    use crate::script::{Script, fetcher, fetcher_within};
+    use crate::test_server::{TestServer, fetcher, fetcher_within};
 
     const GOOD: &str =
         r#"{"issuer":"{here}","authorization_endpoint":"{here}/a","token_endpoint":"{here}/t"}"#;
     const TENANT: &str = r#"{"issuer":"{here}/tenant1","token_endpoint":"{here}/t"}"#;
 
     /// Asks for the issuer with this path at the origin: what was asked, and what was found.
-    async fn find(script: &Script, path: &str) -> (Vec<String>, Result<Issuer, AuthError>) {
+    async fn find(script: &TestServer, path: &str) -> (Vec<String>, Result<Issuer, AuthError>) {
         let found = find_issuer(&fetcher(), &format!("{}{path}", script.origin)).await;
         (script.asked(), found)
     }
@@ -247,7 +247,7 @@ mod tests {
 
     /// Why the metadata of the root issuer is not used; nothing else is asked.
     async fn refused(text: &str) -> String {
-        let script = Script::start(&[(OAUTH, text), (OPENID, GOOD)]).await;
+        let script = TestServer::by_path(&[(OAUTH, text), (OPENID, GOOD)]).await;
         let (asked, found) = find(&script, "").await;
         check_asked(&asked, &[OAUTH]);
         chain(&found.unwrap_err()).replace(&script.origin, "{here}")
@@ -256,17 +256,17 @@ mod tests {
     // Conformance: metadata-default, metadata-var1.
     #[tokio::test]
     async fn a_root_issuer_is_asked_as_oauth_and_then_as_openid() {
-        let script = Script::start(&[(OAUTH, GOOD), (OPENID, "500")]).await;
+        let script = TestServer::by_path(&[(OAUTH, GOOD), (OPENID, "500")]).await;
         let (asked, found) = find(&script, "").await;
         check_asked(&asked, &[OAUTH]);
         assert_eq!(found.unwrap().issuer, script.origin);
 
-        let script = Script::start(&[(OPENID, GOOD)]).await;
+        let script = TestServer::by_path(&[(OPENID, GOOD)]).await;
         let (asked, found) = find(&script, "").await;
         check_asked(&asked, &[OAUTH, OPENID]);
         assert_eq!(found.unwrap().token_endpoint, script.place("/t"));
 
-        let script = Script::start(&[]).await;
+        let script = TestServer::by_path(&[]).await;
         let (asked, found) = find(&script, "").await;
         check_asked(&asked, &[OAUTH, OPENID]);
         let error = found.unwrap_err().to_string();
@@ -283,12 +283,13 @@ mod tests {
         ];
         for count in 1..=3 {
             let last = places[count - 1];
-            let script = Script::start(&[(last, TENANT), (OAUTH, GOOD), (OPENID, GOOD)]).await;
+            let script =
+                TestServer::by_path(&[(last, TENANT), (OAUTH, GOOD), (OPENID, GOOD)]).await;
             let (asked, found) = find(&script, "/tenant1").await;
             check_asked(&asked, &places[..count]);
             assert_eq!(found.unwrap().issuer, format!("{}/tenant1", script.origin));
         }
-        let script = Script::start(&[(OAUTH, TENANT), (OPENID, TENANT)]).await;
+        let script = TestServer::by_path(&[(OAUTH, TENANT), (OPENID, TENANT)]).await;
         let (asked, found) = find(&script, "/tenant1").await;
         check_asked(&asked, &places);
         assert!(found.is_err());
@@ -297,14 +298,14 @@ mod tests {
     #[tokio::test]
     async fn the_slash_at_the_end_is_part_of_the_name_and_not_of_the_place() {
         let text = r#"{"issuer":"{here}/","token_endpoint":"{here}/t"}"#;
-        let script = Script::start(&[(OAUTH, text)]).await;
+        let script = TestServer::by_path(&[(OAUTH, text)]).await;
         let (asked, found) = find(&script, "/").await;
         check_asked(&asked, &[OAUTH]);
         assert_eq!(found.unwrap().issuer, format!("{}/", script.origin));
 
         let place = "/.well-known/oauth-authorization-server/a/b";
         let text = r#"{"issuer":"{here}/a/b/","token_endpoint":"{here}/t"}"#;
-        let script = Script::start(&[(place, text)]).await;
+        let script = TestServer::by_path(&[(place, text)]).await;
         let (asked, found) = find(&script, "/a/b/").await;
         check_asked(&asked, &[place]);
         assert!(found.is_ok());
@@ -326,7 +327,7 @@ mod tests {
             ("null", "nobody"),
             ("[\"{here}\"]", "nobody"),
         ] {
-            let script = Script::start(&[(
+            let script = TestServer::by_path(&[(
                 OAUTH,
                 &format!(r#"{{"issuer":{issuer},"token_endpoint":"{{here}}/t"}}"#),
             )])
@@ -417,7 +418,7 @@ mod tests {
         );
         let large = format!(r#"{{"x":"{}"}}"#, "x".repeat(300_000));
         assert!(refused(&large).await.contains("its answer cannot be read"));
-        let script = Script::start(&[(OAUTH, "silence"), (OPENID, GOOD)]).await;
+        let script = TestServer::by_path(&[(OAUTH, "silence"), (OPENID, GOOD)]).await;
         let found = find_issuer(&fetcher_within(Duration::from_millis(50)), &script.origin).await;
         assert!(
             matches!(found, Err(AuthError::TimedOut { .. })),
@@ -437,7 +438,7 @@ mod tests {
             let error = find_issuer(&fetcher(), issuer).await.unwrap_err();
             assert!(matches!(error, AuthError::Place { .. }), "{error:?}");
         }
-        let script = Script::start(&[(OAUTH, GOOD)]).await;
+        let script = TestServer::by_path(&[(OAUTH, GOOD)]).await;
         let (asked, found) = find(&script, "?x=secret").await;
         check_asked(&asked, &[]);
         let error = found.unwrap_err().to_string();
@@ -449,7 +450,7 @@ mod tests {
 
     #[tokio::test]
     async fn everything_that_counts_is_read() {
-        let script = Script::start(&[(
+        let script = TestServer::by_path(&[(
             OPENID,
             r#"{"issuer":"{here}","token_endpoint":"{here}/t",
                "authorization_endpoint":"{here}/a?x=1",
@@ -493,7 +494,7 @@ mod tests {
     async fn what_is_not_said_is_not_assumed() {
         let text = r#"{"issuer":"{here}","token_endpoint":"{here}/t","registration_endpoint":null,
                       "authorization_endpoint":"","client_id_metadata_document_supported":"true"}"#;
-        let script = Script::start(&[(OAUTH, text)]).await;
+        let script = TestServer::by_path(&[(OAUTH, text)]).await;
         let found = find(&script, "").await.1.unwrap();
         assert_eq!(found.authorization_endpoint, None);
         assert_eq!(found.registration_endpoint, None);
@@ -527,7 +528,7 @@ mod tests {
                     "code_challenge_methods_supported":{methods}}}"#
             );
             // An OpenID document may do without no more than others.
-            let script = Script::start(&[(OPENID, &text)]).await;
+            let script = TestServer::by_path(&[(OPENID, &text)]).await;
             let found = find(&script, "").await.1.unwrap();
             let error = found.check_challenge_method().unwrap_err().to_string();
             assert!(error.ends_with(reason), "{error}");
@@ -542,12 +543,13 @@ mod tests {
                 r#"{{"issuer":"{issuer}","token_endpoint":"{{here}}/oauth/token",
                     "authorization_endpoint":"{{here}}/oauth/authorize"}}"#
             );
-            let script = Script::start(&[(OAUTH, &text)]).await;
+            let script = TestServer::by_path(&[(OAUTH, &text)]).await;
             let found = find_issuer_of_old(&fetcher(), &script.place("/mcp?key=1"))
                 .await
                 .unwrap();
             check_asked(&script.asked(), &[OAUTH]);
-            assert!(script.heads()[0].contains("mcp-protocol-version: 2025-03-26\r\n"));
+            let seen = &script.seen()[0];
+            assert_eq!(seen.header("mcp-protocol-version"), Some("2025-03-26"));
             assert_eq!(found.token_endpoint, script.place("/oauth/token"));
             assert_eq!(found.issuer, issuer.replace("{here}", &script.origin));
             assert!(!found.is_assumed);
@@ -557,7 +559,7 @@ mod tests {
             "500",
             "<html>",
         ] {
-            let script = Script::start(&[(OAUTH, text)]).await;
+            let script = TestServer::by_path(&[(OAUTH, text)]).await;
             assert!(
                 find_issuer_of_old(&fetcher(), &script.place("/mcp"))
                     .await
@@ -569,7 +571,7 @@ mod tests {
     // Conformance: 2025-03-26-oauth-endpoint-fallback.
     #[tokio::test]
     async fn an_old_server_without_metadata_has_three_known_places() {
-        let script = Script::start(&[]).await;
+        let script = TestServer::by_path(&[]).await;
         let found = find_issuer_of_old(&fetcher(), &script.place("/deep/mcp"))
             .await
             .unwrap();

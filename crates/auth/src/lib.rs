@@ -44,8 +44,6 @@ mod record;
 mod registration;
 mod resource;
 mod scope;
-#[cfg(test)]
-mod script;
 mod secret;
 mod source;
 mod store;

@@ -129,26 +129,26 @@ mod tests {
 
     use super::*;
     use crate::error::chain;
-    use crate::script::{Script, fetcher, fetcher_within};
+    use crate::test_server::{TestServer, fetcher, fetcher_within};
 
     const AT_PATH: &str = "/.well-known/oauth-protected-resource/mcp";
     const AT_ROOT: &str = "/.well-known/oauth-protected-resource";
     const GOOD: &str = r#"{"resource":"{here}/mcp","authorization_servers":["https://as.test"]}"#;
 
-    fn named(script: &Script, path: &str) -> Demand {
+    fn named(script: &TestServer, path: &str) -> Demand {
         Demand {
             resource_metadata: Some(format!("{}{path}", script.origin)),
             ..Demand::default()
         }
     }
 
-    async fn find(script: &Script, demand: &Demand) -> Result<Option<Resource>, AuthError> {
+    async fn find(script: &TestServer, demand: &Demand) -> Result<Option<Resource>, AuthError> {
         find_resource(&fetcher(), &script.place("/mcp"), demand).await
     }
 
     /// The reason why a document is not used, with `{here}` for the origin.
     async fn refused(document: &str) -> String {
-        let script = Script::start(&[(AT_PATH, document), (AT_ROOT, GOOD)]).await;
+        let script = TestServer::by_path(&[(AT_PATH, document), (AT_ROOT, GOOD)]).await;
         let error = find(&script, &Demand::default()).await.unwrap_err();
         // Nothing else is tried.
         assert_eq!(script.asked(), [format!("GET {AT_PATH}")]);
@@ -159,12 +159,12 @@ mod tests {
     #[tokio::test]
     async fn a_place_in_the_challenge_is_the_only_one_that_is_asked() {
         for path in [AT_PATH, "/custom/metadata/location.json"] {
-            let script = Script::start(&[(path, GOOD), (AT_ROOT, "500")]).await;
+            let script = TestServer::by_path(&[(path, GOOD), (AT_ROOT, "500")]).await;
             let found = find(&script, &named(&script, path)).await.unwrap().unwrap();
             assert_eq!(found.place, script.place(path));
             assert_eq!(script.asked(), [format!("GET {path}")]);
         }
-        let script = Script::start(&[(AT_PATH, GOOD), (AT_ROOT, GOOD)]).await;
+        let script = TestServer::by_path(&[(AT_PATH, GOOD), (AT_ROOT, GOOD)]).await;
         let error = find(&script, &named(&script, "/gone")).await.unwrap_err();
         assert!(
             error.to_string().ends_with("but it is not there"),
@@ -176,13 +176,13 @@ mod tests {
     // Conformance: metadata-var1, metadata-var2.
     #[tokio::test]
     async fn without_one_the_path_comes_before_the_root() {
-        let script = Script::start(&[(AT_PATH, GOOD), (AT_ROOT, "500")]).await;
+        let script = TestServer::by_path(&[(AT_PATH, GOOD), (AT_ROOT, "500")]).await;
         let found = find(&script, &Demand::default()).await.unwrap().unwrap();
         assert_eq!(found.resource, format!("{}/mcp", script.origin));
         assert_eq!(script.asked(), [format!("GET {AT_PATH}")]);
 
         let at_root = r#"{"resource":"{here}","authorization_servers":["{here}/tenant1"]}"#;
-        let script = Script::start(&[(AT_ROOT, at_root)]).await;
+        let script = TestServer::by_path(&[(AT_ROOT, at_root)]).await;
         let found = find(&script, &Demand::default()).await.unwrap().unwrap();
         // Not a byte more: no slash at its end.
         assert_eq!(found.resource, script.origin);
@@ -196,7 +196,7 @@ mod tests {
     #[tokio::test]
     async fn a_server_at_the_root_is_asked_once() {
         for path in ["", "/", "/?key=1"] {
-            let script = Script::start(&[]).await;
+            let script = TestServer::by_path(&[]).await;
             let server = script.place(path);
             let found = find_resource(&fetcher(), &server, &Demand::default()).await;
             assert!(found.unwrap().is_none());
@@ -211,7 +211,7 @@ mod tests {
             ("/a/b/", "GET /.well-known/oauth-protected-resource/a/b"),
             ("/a?key=1", "GET /.well-known/oauth-protected-resource/a"),
         ] {
-            let script = Script::start(&[]).await;
+            let script = TestServer::by_path(&[]).await;
             let server = script.place(path);
             let found = find_resource(&fetcher(), &server, &Demand::default()).await;
             assert!(found.unwrap().is_none());
@@ -221,7 +221,7 @@ mod tests {
 
     #[tokio::test]
     async fn everything_that_counts_is_read() {
-        let script = Script::start(&[(
+        let script = TestServer::by_path(&[(
             AT_PATH,
             r#"{"resource":"{here}/mcp",
                "authorization_servers":["https://b.test/x/","https://a.test"],
@@ -238,7 +238,7 @@ mod tests {
     #[tokio::test]
     async fn without_a_name_the_server_is_called_by_its_url() {
         let text = r#"{"authorization_servers":["https://a.test"]}"#;
-        let script = Script::start(&[(AT_PATH, text)]).await;
+        let script = TestServer::by_path(&[(AT_PATH, text)]).await;
         let found = find(&script, &Demand::default()).await.unwrap().unwrap();
         assert_eq!(found.resource, format!("{}/mcp", script.origin));
         assert!(found.scopes.is_empty() && !found.wants_proof);
@@ -372,7 +372,7 @@ mod tests {
         assert!(elsewhere.contains("leads out of its origin"), "{elsewhere}");
         let large = format!(r#"{{"x":"{}"}}"#, "x".repeat(300_000));
         assert!(refused(&large).await.contains("its answer cannot be read"));
-        let script = Script::start(&[(AT_PATH, "silence"), (AT_ROOT, GOOD)]).await;
+        let script = TestServer::by_path(&[(AT_PATH, "silence"), (AT_ROOT, GOOD)]).await;
         let fetcher = fetcher_within(Duration::from_millis(50));
         let found = find_resource(&fetcher, &script.place("/mcp"), &Demand::default()).await;
         assert!(
@@ -384,8 +384,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_challenge_cannot_lead_out_of_the_origin() {
-        let canary = Script::start(&[(AT_PATH, GOOD)]).await;
-        let script = Script::start(&[(AT_PATH, GOOD)]).await;
+        let canary = TestServer::by_path(&[(AT_PATH, GOOD)]).await;
+        let script = TestServer::by_path(&[(AT_PATH, GOOD)]).await;
         let port = script.origin.rsplit_once(':').unwrap().1;
         for url in [
             format!("{}{AT_PATH}?token=secret", canary.origin),
@@ -421,7 +421,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_document_may_move_within_the_server() {
-        let script = Script::start(&[(AT_PATH, "302 /elsewhere"), ("/elsewhere", GOOD)]).await;
+        let script =
+            TestServer::by_path(&[(AT_PATH, "302 /elsewhere"), ("/elsewhere", GOOD)]).await;
         assert!(find(&script, &Demand::default()).await.unwrap().is_some());
     }
 }

@@ -1,14 +1,15 @@
-//! For tests only: an authorization server on loopback that plays what it is given, and keeps
-//! what it was sent.
+//! For tests only: a server on loopback that answers what it is given, and keeps what it was sent.
 
 use std::collections::VecDeque;
+use std::future::pending;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
-use switchboard_transport::http::client::ClientSettings;
+use switchboard_transport::http::client::{ClientSettings, ProxyChoice, Reach};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, JoinSet};
 
 use crate::fetch::Fetcher;
 use crate::issuer::Issuer;
@@ -18,7 +19,7 @@ use crate::scope::Scopes;
 /// The server. It ends with the value.
 #[derive(Debug)]
 pub(crate) struct TestServer {
-    /// Its origin.
+    /// Such as `http://127.0.0.1:1234`.
     pub(crate) origin: String,
     seen: Arc<Mutex<Vec<Seen>>>,
     task: JoinHandle<()>,
@@ -35,22 +36,54 @@ pub(crate) struct Seen {
 impl TestServer {
     /// Plays one answer for each request, and the last one for all that come after it.
     pub(crate) async fn playing(answers: Vec<Answer>) -> Self {
+        let answers = Mutex::new(VecDeque::from(answers));
+        let answer = move |_: &Seen| {
+            let mut answers = answers.lock().unwrap();
+            match answers.len() {
+                1 => answers[0].clone(),
+                _ => answers.pop_front().unwrap(),
+            }
+        };
+        Self::start(|_| answer).await
+    }
+
+    /// Answers by path; what is not in its table is not there.
+    ///
+    /// An answer is a body for status 200; or a status, with a place for redirects and a
+    /// challenge for refusals; `silence`; or `drip`, a body that never ends. `{here}` is the
+    /// origin, `{host}` the origin without scheme.
+    pub(crate) async fn by_path(table: &[(&str, &str)]) -> Self {
+        Self::start(|origin| {
+            let host = origin.trim_start_matches("http://");
+            let filled = |text: &str| text.replace("{here}", origin).replace("{host}", host);
+            let table: Vec<_> = table
+                .iter()
+                .map(|(path, answer)| ((*path).to_owned(), filled(answer)))
+                .collect();
+            move |seen: &Seen| {
+                let path = seen.line.split(' ').nth(1).unwrap();
+                let found = table.iter().find(|(known, _)| known == path);
+                Answer::of_word(found.map_or("404", |(_, answer)| answer.as_str()))
+            }
+        })
+        .await
+    }
+
+    /// Answers as this says, once the origin is known.
+    async fn start<A>(answers: impl FnOnce(&str) -> A) -> Self
+    where
+        A: Fn(&Seen) -> Answer + Send + Sync + 'static,
+    {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
+        let answers = Arc::new(answers(&origin));
         let seen = Arc::new(Mutex::new(Vec::new()));
         let kept = Arc::clone(&seen);
-        let mut answers = VecDeque::from(answers);
         let task = tokio::spawn(async move {
-            while let Ok((mut stream, _)) = listener.accept().await {
-                let Some(request) = read_request(&mut stream).await else {
-                    continue;
-                };
-                kept.lock().unwrap().push(request);
-                let answer = match answers.len() {
-                    1 => answers[0].clone(),
-                    _ => answers.pop_front().unwrap(),
-                };
-                let _ = stream.write_all(answer.0.as_bytes()).await;
+            // With the set, its connections end.
+            let mut peers = JoinSet::new();
+            while let Ok((stream, _)) = listener.accept().await {
+                peers.spawn(serve(stream, Arc::clone(&answers), Arc::clone(&kept)));
             }
         });
         Self { origin, seen, task }
@@ -59,6 +92,16 @@ impl TestServer {
     /// What came so far.
     pub(crate) fn seen(&self) -> Vec<Seen> {
         self.seen.lock().unwrap().clone()
+    }
+
+    /// What was asked for so far, such as `GET /path`.
+    pub(crate) fn asked(&self) -> Vec<String> {
+        let asked = |seen: &Seen| seen.line.trim_end_matches(" HTTP/1.1").to_owned();
+        self.seen.lock().unwrap().iter().map(asked).collect()
+    }
+
+    pub(crate) fn place(&self, path: &str) -> Place {
+        Place::parse(&format!("{}{path}", self.origin)).unwrap()
     }
 
     /// An issuer that is this server.
@@ -89,7 +132,11 @@ impl Seen {
 
 /// A whole answer, as it is written.
 #[derive(Clone, Debug)]
-pub(crate) struct Answer(String);
+pub(crate) struct Answer {
+    text: String,
+    /// Is there more to come, which never does?
+    is_cut: bool,
+}
 
 impl Answer {
     pub(crate) fn json(status: u16, body: &str) -> Self {
@@ -98,21 +145,55 @@ impl Answer {
 
     /// With these lines in its head.
     pub(crate) fn with(status: u16, head: &str, body: &str) -> Self {
-        let length = body.len();
-        Self(format!(
-            "HTTP/1.1 {status} Said\r\n{head}content-length: {length}\r\n\
-             connection: close\r\n\r\n{body}"
-        ))
+        let length = match status {
+            204 => String::new(),
+            _ => format!("content-length: {}\r\n", body.len()),
+        };
+        Self {
+            text: format!("HTTP/1.1 {status} Said\r\n{head}{length}\r\n{body}"),
+            is_cut: false,
+        }
+    }
+
+    /// As it stands in a table.
+    fn of_word(word: &str) -> Self {
+        let cut = |text: &str| Self {
+            text: text.to_owned(),
+            is_cut: true,
+        };
+        let (status, rest) = word.split_once(' ').unwrap_or((word, ""));
+        match (word, status.parse()) {
+            ("silence", _) => cut(""),
+            ("drip", _) => cut("HTTP/1.1 200 Said\r\ncontent-length: 9\r\n\r\n{"),
+            (_, Ok(204)) => Self::with(204, "", ""),
+            (_, Ok(status)) => {
+                let head = match (status, rest) {
+                    (_, "") => String::new(),
+                    (401 | 403, challenge) => format!("www-authenticate: {challenge}\r\n"),
+                    (_, place) => format!("location: {place}\r\n"),
+                };
+                Self::with(status, &head, "{}")
+            }
+            (body, Err(_)) => Self::with(200, "", body),
+        }
     }
 }
 
-/// A fetcher as it is outside of tests.
+/// Settings that no environment changes.
+pub(crate) fn settings() -> ClientSettings {
+    let mut settings = ClientSettings::default();
+    settings.proxy = ProxyChoice::Never;
+    settings
+}
+
 pub(crate) fn fetcher() -> Fetcher {
-    Fetcher::new(
-        &ClientSettings::default(),
-        switchboard_transport::http::client::Reach::Anywhere,
-    )
-    .unwrap()
+    Fetcher::new(&settings(), Reach::Anywhere).unwrap()
+}
+
+pub(crate) fn fetcher_within(limit: Duration) -> Fetcher {
+    let mut fetcher = fetcher();
+    fetcher.for_documents = limit;
+    fetcher
 }
 
 /// An issuer with all endpoints, which says nothing else of itself.
@@ -133,6 +214,22 @@ pub(crate) fn issuer(origin: &str) -> Issuer {
         takes_documents: false,
         names_itself: false,
         is_assumed: false,
+    }
+}
+
+async fn serve<A>(mut stream: TcpStream, answers: Arc<A>, kept: Arc<Mutex<Vec<Seen>>>)
+where
+    A: Fn(&Seen) -> Answer,
+{
+    while let Some(seen) = read_request(&mut stream).await {
+        let answer = answers(&seen);
+        kept.lock().unwrap().push(seen);
+        if stream.write_all(answer.text.as_bytes()).await.is_err() {
+            return;
+        }
+        if answer.is_cut {
+            pending::<()>().await;
+        }
     }
 }
 

@@ -109,6 +109,7 @@ mod tests {
         let began = Instant::now();
         let error = store.lock("a?key=hidden").await.unwrap_err();
         assert_eq!(error.to_string(), "the login of a was in use for 300 s");
+        assert!(error.is_busy());
         assert_eq!(began.elapsed(), LONGEST_WAIT);
         drop(held);
         store.lock("a?key=hidden").await.unwrap();

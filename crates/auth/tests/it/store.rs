@@ -229,7 +229,7 @@ async fn a_folder_that_cannot_be_made_is_named() {
     let store = folder.store();
     let error = store.save(&entry(SERVER, 1)).await.unwrap_err();
     assert_names(&error, &file);
-    assert!(std::error::Error::source(&error).is_some());
+    assert!(std::error::Error::source(&error).is_some() && !error.is_busy());
 }
 
 #[tokio::test(start_paused = true)]
@@ -248,6 +248,7 @@ async fn a_waiter_gives_up_and_names_the_lock() {
     assert!(began.elapsed() < Duration::from_secs(301));
     let name = only(&store, "json").with_extension("lock");
     assert_names(&error, &name);
+    assert!(error.is_busy());
     drop(held);
     store.lock(SERVER).await.unwrap();
 }
