@@ -22,6 +22,7 @@ impl FileLock {
     /// Waits until nobody else holds it, in this process or another.
     pub(super) async fn acquire(path: PathBuf) -> Result<Self, StoreError> {
         let began = Instant::now();
+        let mut pause = SHORTEST_PAUSE;
         loop {
             let asked = path.clone();
             if let Some(lock) = off_thread(move || Self::try_acquire(&asked)).await? {
@@ -37,7 +38,8 @@ impl FileLock {
                 );
                 return Err(StoreError::busy(what));
             }
-            sleep((waited / 16).clamp(SHORTEST_PAUSE, LONGEST_PAUSE)).await;
+            sleep(pause).await;
+            pause = (pause * 2).min((waited / 100).clamp(USUAL_PAUSE, LONGEST_PAUSE));
         }
     }
 
@@ -74,5 +76,8 @@ pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(300);
 
 const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
 
-// A sixteenth of what was waited so far is no great loss; more than this would be noticed.
+// What the last of ten waits in vain, at most, each time.
+const USUAL_PAUSE: Duration = Duration::from_millis(10);
+
+// For whoever waits for a person, a hundredth of what was waited so far is no loss.
 const LONGEST_PAUSE: Duration = Duration::from_millis(100);
