@@ -164,8 +164,9 @@ impl OAuthBuilder {
         self
     }
 
-    /// The issuer that knows the client of [`client`](Self::client): it is shown to no other.
-    /// Otherwise that is the first one that the server names.
+    /// The issuer that knows the client of [`client`](Self::client): it is shown to no other, and
+    /// nothing that another gave is used. Otherwise that is the first one that the server leads
+    /// to. Of a [`token_endpoint`](Self::token_endpoint), it is the name.
     #[must_use]
     pub fn client_issuer(mut self, issuer: &str) -> Self {
         self.settings.client_issuer = Some(issuer.to_owned());

@@ -85,6 +85,30 @@ async fn a_client_signs_that_it_is_itself() {
 }
 
 #[tokio::test]
+async fn who_signs_for_a_place_that_was_given_signs_for_the_issuer_that_was_named() {
+    let authority = Authority::start_with(|knobs| knobs.issuer_path = "/tenant".to_owned()).await;
+    let key = Key::generate();
+    authority.add_client(Client::with_key("robot", BACK, &key));
+    let server = Protected::start(&authority).await;
+    let set = |set: OAuthBuilder| {
+        let key = SigningKey::from_pem(&Secret::new(key.pem()), None, None).unwrap();
+        set.grant(Grant::ClientCredentials)
+            .signing_key(key)
+            .client("robot", None)
+            .token_endpoint(&authority.url("/token"))
+            .unwrap()
+    };
+    let error = Program::start(&server, &memory(), set).fails().await;
+    assert!(error.contains("invalid_client"), "{error}");
+    let store = memory();
+    let named = |builder| set(builder).client_issuer(authority.issuer());
+    Program::start(&server, &store, named).works().await;
+    expire(&store, &server).await;
+    Program::start(&server, &store, named).works().await;
+    assert_eq!(seen(&authority), "token token token");
+}
+
+#[tokio::test]
 async fn where_the_place_of_the_tokens_is_given_nothing_is_looked_up() {
     let authority = Authority::start().await;
     let client = Client::with_secret("robot", BACK, "client_secret_basic", "word");
