@@ -10,7 +10,8 @@ use tracing::info;
 
 use super::builder::Grant;
 use super::finding::Found;
-use super::{Got, Shared, header_of, now};
+use super::keeping::Got;
+use super::{Shared, header_of, now};
 use crate::challenge::Demand;
 use crate::error::{AuthError, Step};
 use crate::pkce::random_text;

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use super::builder::{Grant, IdentityProvider};
 use super::finding::Found;
-use super::{Got, Shared, now};
+use super::keeping::Got;
+use super::{Shared, now};
 use crate::dpop::Prover;
 use crate::error::{AuthError, Step};
 use crate::form::{Form, assertion_form, client_credentials_form, exchange_form};

@@ -4,9 +4,10 @@
 
 use tracing::info;
 
+use super::Shared;
 use super::finding::Found;
+use super::keeping::Got;
 use super::renewing::is_unknown_client;
-use super::{Got, Shared};
 use crate::authorization::Pending;
 use crate::challenge::Demand;
 use crate::device::{ask_device_code, wait_for_device};

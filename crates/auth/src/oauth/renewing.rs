@@ -15,7 +15,8 @@ use tracing::{debug, info};
 
 use super::builder::Grant;
 use super::finding::Found;
-use super::{Got, Replaced, Shared, header_of, now};
+use super::keeping::Got;
+use super::{Replaced, Shared, header_of, now};
 use crate::challenge::Demand;
 use crate::error::{AuthError, Step};
 use crate::form::refresh_form;
@@ -193,17 +194,6 @@ impl Shared {
             }
             Err(error) => Err(error),
         }
-    }
-
-    /// Forgets what an issuer gave, for whoever has the lock.
-    pub(super) async fn forget_locked(&self, issuer: &str) -> Result<(), AuthError> {
-        let store = &*self.settings.store;
-        if let Some(mut entry) = store.load(&self.key).await? {
-            entry.records.retain(|record| record.issuer != issuer);
-            store.save(&entry).await?;
-        }
-        self.state().install(None)?;
-        Ok(())
     }
 
     /// Tells the issuer that tokens are no longer needed. It is a courtesy.
