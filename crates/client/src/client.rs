@@ -260,6 +260,12 @@ impl Client {
         listing::templates(self).await
     }
 
+    /// Forgets what was listed, so that the next list is asked for anew: for whoever may have missed
+    /// that something changed.
+    pub fn forget_lists(&self) {
+        self.shared().lists.forget_all();
+    }
+
     /// Asks for a sign of life.
     ///
     /// # Errors

@@ -18,20 +18,17 @@ pub(crate) fn tell(hub: &Hub, site: &Site) -> AbortHandle {
                     site.tell(&change);
                 }
             }
-            match event {
-                Event::Catalog { changes, .. } => {
-                    if changes.tools {
-                        site.tell(&Change::Tools);
-                    }
-                    if changes.prompts {
-                        site.tell(&Change::Prompts);
-                    }
-                    if changes.resources {
-                        site.tell(&Change::Resources);
-                    }
-                }
-                Event::Resource { uri, .. } => site.tell(&Change::Resource { uri }),
-                _ => {}
+            let Event::Catalog { changes, .. } = event else {
+                continue;
+            };
+            if changes.tools {
+                site.tell(&Change::Tools);
+            }
+            if changes.prompts {
+                site.tell(&Change::Prompts);
+            }
+            if changes.resources {
+                site.tell(&Change::Resources);
             }
         }
     });

@@ -8,6 +8,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ring::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};
@@ -81,7 +82,8 @@ fn write_file(folder: &Path, server: &ServerConfig, catalog: MemberCatalog) -> i
     }
     create_folder(folder)?;
     // Whoever reads meanwhile sees the old one or the new one.
-    let new = folder.join(format!("{name}.{}.new", std::process::id()));
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let new = folder.join(format!("{name}.{}-{count}.new", std::process::id()));
     let written = create(&new).and_then(|mut file| {
         file.write_all(&text)?;
         fs::rename(&new, &path)
@@ -136,6 +138,9 @@ fn hash(text: &str) -> String {
     let bytes = digest.as_ref().iter().take(HASHED);
     bytes.map(|byte| format!("{byte:02x}")).collect()
 }
+
+/// So that no two write into the same file.
+static COUNT: AtomicUsize = AtomicUsize::new(0);
 
 const VERSION: u32 = 1;
 const LARGEST: u64 = 64 * 1024 * 1024;

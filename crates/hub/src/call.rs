@@ -11,12 +11,14 @@ use std::time::Duration;
 
 use serde::Serialize;
 use switchboard_client::types::ProgressNotificationParams;
-use switchboard_client::{Call, Payload, State};
+use switchboard_client::{Call, Class, Payload, State};
+use tokio::time::{Instant, sleep_until};
 use tracing::{Instrument, Span, field, info_span};
 
 use crate::error::HubError;
 use crate::event::Event;
 use crate::hub::Hub;
+use crate::member::InUse;
 use crate::registry::Absence;
 
 mod operation;
@@ -118,10 +120,19 @@ impl<O: Operation> HubCall<O> {
     }
 
     async fn make(mut self) -> Result<O::Output, HubError> {
+        let mut limits = Limits {
+            cancel: self.options.cancel.take(),
+            until: self
+                .options
+                .total
+                .flatten()
+                .and_then(|total| Instant::now().checked_add(total)),
+        };
         if let Some(answer) = self.operation.answer_here(&self.hub) {
-            return answer.await;
+            return limits.wait_for(answer).await;
         }
-        let target = find(&self.hub, &self.operation).await?;
+        let found = limits.wait_for(reach(&self.hub, &self.operation)).await;
+        let (target, client) = found?;
         let Target { server, name } = &target;
         let span = info_span!(
             "mcp.call",
@@ -133,45 +144,49 @@ impl<O: Operation> HubCall<O> {
             mcp.protocol.version = field::Empty,
             error.type = field::Empty,
         );
-        let outcome = self.send(&target).instrument(span.clone()).await;
+        let sending = self.send(&target, &client, limits);
+        let outcome = sending.instrument(span.clone()).await;
         if let Err(error) = &outcome {
             span.record("error.type", error.class());
         }
         outcome
     }
 
-    async fn send(mut self, target: &Target) -> Result<O::Output, HubError> {
+    async fn send(
+        mut self,
+        target: &Target,
+        client: &InUse,
+        limits: Limits,
+    ) -> Result<O::Output, HubError> {
         let Target { server, name } = target;
-        let mut cancel = self.options.cancel.take();
-        let cancelled = async {
-            match &mut cancel {
-                Some(cancel) => cancel.await,
-                None => pending().await,
-            }
-        };
-        let client = tokio::select! {
-            client = self.hub.client(server) => client?,
-            () = cancelled => return Err(HubError::Cancelled { server: server.to_string() }),
-        };
         if let State::Ready(ready) = client.state() {
             Span::current().record("mcp.protocol.version", field::display(ready.revision));
         }
         let config = client.member().config();
-        let call = self.operation.call(&client, name);
+        let call = self.operation.call(client, name);
         let mut call = self.options.apply(call, &self.hub, server);
         let begin = self.options.begin.take();
         let _begun = begin.map(|begin| begin(server, call.id()));
         let usual = config.call_timeouts();
         call = call.idle_timeout(self.options.idle.unwrap_or(usual.idle));
-        call = call.deadline(self.options.total.unwrap_or(usual.total));
-        if let Some(cancel) = cancel {
+        call = call.deadline(match limits.until {
+            Some(until) => Some(until.saturating_duration_since(Instant::now())),
+            None => self.options.total.unwrap_or(usual.total),
+        });
+        if let Some(cancel) = limits.cancel {
             call = call.cancel_on(cancel);
         }
-        let payload = call.await.inspect_err(|error| {
-            if error.is_timeout() {
-                client.suspect();
+        let payload = match call.await {
+            Ok(payload) => payload,
+            Err(error) => {
+                match error.class() {
+                    Class::Timeout | Class::Connection => client.suspect(),
+                    _ => client.note_answer(),
+                }
+                return Err(error.into());
             }
-        })?;
+        };
+        client.note_answer();
         let size = payload.text().len();
         if let Some(limit) = config.limits.result.filter(|limit| size > *limit) {
             return Err(HubError::ResultTooLarge {
@@ -190,8 +205,55 @@ impl<O: Operation> HubCall<O> {
     }
 }
 
+/// How long a caller waits for what comes before the call itself.
+struct Limits {
+    cancel: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    until: Option<Instant>,
+}
+
+impl Limits {
+    async fn wait_for<T>(
+        &mut self,
+        waited: impl Future<Output = Result<T, HubError>>,
+    ) -> Result<T, HubError> {
+        let until = self.until;
+        let late = async move {
+            match until {
+                Some(until) => sleep_until(until).await,
+                None => pending().await,
+            }
+        };
+        let cancel = self.cancel.as_mut();
+        let cancelled = async {
+            match cancel {
+                Some(cancel) => cancel.await,
+                None => pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            outcome = waited => outcome,
+            () = cancelled => Err(HubError::Cancelled),
+            () = late => Err(HubError::TooLate),
+        }
+    }
+}
+
+/// Where it goes to, and the client to call there. What may be used can change while a server is
+/// waited for, so it is looked at again then.
+async fn reach<O: Operation>(hub: &Hub, operation: &O) -> Result<(Target, InUse), HubError> {
+    let target = find(hub, operation).await?;
+    let client = hub.client(&target.server).await?;
+    let target = match operation.find(&hub.catalog()) {
+        Ok(again) if again.server == target.server => again,
+        Err(missing) if matches!(missing.absence, Absence::Denied(_)) => return Err(missing.into()),
+        _ => target,
+    };
+    Ok((target, client))
+}
+
 /// Where it goes to. What is not there may be offered by a server that is not ready yet.
-async fn find<O: Operation>(hub: &Hub, operation: &O) -> Result<Target, HubError> {
+pub(crate) async fn find<O: Operation>(hub: &Hub, operation: &O) -> Result<Target, HubError> {
     let missing = match operation.find(&hub.catalog()) {
         Ok(target) => return Ok(target),
         Err(missing) => missing,
@@ -200,7 +262,10 @@ async fn find<O: Operation>(hub: &Hub, operation: &O) -> Result<Target, HubError
         return Err(missing.into());
     }
     let mut reason = None;
-    for server in hub.unlisted(|server, prefix| operation.could_be_on(server, prefix)) {
+    let fits = |server: &str, prefix: &str, is_starting: bool| {
+        operation.could_be_on(server, prefix, is_starting)
+    };
+    for server in hub.unlisted(fits) {
         if let Err(error) = hub.wait_until_listed(&server).await {
             reason.get_or_insert(error);
         }

@@ -64,10 +64,9 @@ pub enum HubError {
         error: serde_json::Error,
     },
     /// The caller: it was cancelled before anything was sent.
-    Cancelled {
-        /// The server that was waited for.
-        server: String,
-    },
+    Cancelled,
+    /// The caller: its deadline passed before anything was sent.
+    TooLate,
     /// The call itself.
     Call(switchboard_client::Error),
 }
@@ -82,7 +81,8 @@ impl HubError {
             Self::NotWatchable { .. } => "not_offered",
             Self::ResultTooLarge { .. } => "result_too_large",
             Self::Unreadable { .. } => "unreadable",
-            Self::Cancelled { .. } => "cancelled",
+            Self::Cancelled => "cancelled",
+            Self::TooLate => "timeout",
             Self::Call(error) if error.is_timeout() => "timeout",
             Self::Call(_) => "call",
         }
@@ -141,9 +141,8 @@ impl fmt::Display for HubError {
                 f,
                 "the result of {name:?} of server {server:?} has not the shape of its method: {error}"
             ),
-            Self::Cancelled { server } => {
-                write!(f, "cancelled while the server {server:?} was waited for")
-            }
+            Self::Cancelled => f.write_str("cancelled while the server was waited for"),
+            Self::TooLate => f.write_str("the deadline passed while the server was waited for"),
             Self::Call(error) => error.fmt(f),
         }
     }
@@ -161,7 +160,8 @@ impl Error for HubError {
             | Self::NotReady { .. }
             | Self::NotWatchable { .. }
             | Self::ResultTooLarge { .. }
-            | Self::Cancelled { .. } => None,
+            | Self::Cancelled
+            | Self::TooLate => None,
         }
     }
 }

@@ -31,13 +31,6 @@ pub enum Event {
         /// What of it.
         changes: Changes,
     },
-    /// A resource has changed.
-    Resource {
-        /// The server.
-        server: Arc<str>,
-        /// Its URI, as the catalogue has it.
-        uri: String,
-    },
     /// A call gets on.
     Progress {
         /// The server.

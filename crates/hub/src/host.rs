@@ -23,10 +23,10 @@ pub(crate) struct MemberHost {
 }
 
 impl MemberHost {
-    pub(crate) fn new(hub: &Arc<Shared>, server: &str) -> Self {
+    pub(crate) fn new(inner: Arc<dyn Host>, hub: &Weak<Shared>, server: &str) -> Self {
         Self {
-            inner: (hub.settings.host)(server),
-            hub: Arc::downgrade(hub),
+            inner,
+            hub: Weak::clone(hub),
             server: Arc::from(server),
         }
     }

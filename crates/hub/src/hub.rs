@@ -176,7 +176,7 @@ impl Hub {
     /// How each stands is what comes back.
     pub async fn connect_all(&self) -> Vec<ServerStatus> {
         let members: Vec<Arc<Member>> = self.shared().members().values().cloned().collect();
-        let until = Instant::now() + self.shared().settings.optional_patience;
+        let until = Instant::now().checked_add(self.shared().settings.optional_patience);
         let mut connecting = Vec::new();
         for member in members {
             let config = member.config();
@@ -184,17 +184,16 @@ impl Hub {
             let task = tokio::spawn(async move {
                 match is_eager {
                     true => drop(member.connect().await),
-                    // What it offered before is known when it is settled.
-                    false => member.settled().await,
+                    // What it offered before is known then.
+                    false => member.recalled().await,
                 }
             });
             connecting.push((Waited(task), config.is_required && is_eager));
         }
         for (Waited(task), is_required) in &mut connecting {
-            if *is_required {
-                let _ = task.await;
-            } else {
-                let _ = timeout_at(until, task).await;
+            match until.filter(|_| !*is_required) {
+                Some(until) => drop(timeout_at(until, task).await),
+                None => drop(task.await),
             }
         }
         self.servers()
@@ -237,7 +236,7 @@ impl Hub {
         }
         end_all(ended).await;
         for name in &plan.stop {
-            shared.remove(name);
+            shared.forget(name);
         }
         plan
     }
@@ -275,10 +274,8 @@ impl Hub {
     /// # Errors
     /// When there is no such server.
     pub fn set_tools(&self, server: &str, tools: ToolFilter) -> Result<(), HubError> {
-        self.member(server)?;
         self.shared()
-            .change(server, |registry| registry.set_filter(server, tools));
-        Ok(())
+            .change_member(server, |registry| registry.set_filter(server, tools))
     }
 
     /// Switches a server off or on for users: what it offers goes and comes, its connection stays.
@@ -286,10 +283,8 @@ impl Hub {
     /// # Errors
     /// When there is no such server.
     pub fn toggle(&self, server: &str, is_on: bool) -> Result<(), HubError> {
-        self.member(server)?;
         self.shared()
-            .change(server, |registry| registry.set_enabled(server, is_on));
-        Ok(())
+            .change_member(server, |registry| registry.set_enabled(server, is_on))
     }
 
     /// Ends all servers, and waits for that. The hub has none then.
@@ -301,7 +296,7 @@ impl Hub {
             let members = std::mem::take(&mut *shared.members());
             end_all(members.values().cloned()).await;
             for name in members.keys() {
-                shared.remove(name);
+                shared.forget(name);
             }
         });
         // It is not cancelled, and does not panic.

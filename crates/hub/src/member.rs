@@ -7,7 +7,7 @@
 //!
 //! Specification: client best practices; server/tools, "List Changed Notification".
 
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use switchboard_client::Client;
@@ -28,7 +28,7 @@ mod starting;
 mod uses;
 
 use keeper::Keeper;
-use uses::Uses;
+use uses::{Guard, Uses};
 
 pub(crate) use uses::InUse;
 
@@ -40,8 +40,21 @@ pub(crate) struct Member {
     standing: watch::Sender<Standing>,
     orders: mpsc::Sender<Order>,
     uses: Arc<Uses>,
-    /// Those of single users, which end when this one does.
-    personal: Mutex<Vec<Weak<Self>>>,
+    personal: Mutex<Personal>,
+}
+
+/// Those of single users, which end when the shared one does.
+#[derive(Debug, Default)]
+struct Personal {
+    members: Vec<Weak<Member>>,
+    /// The shared one ends or has ended, and there are no new ones.
+    is_closed: bool,
+}
+
+impl Personal {
+    fn living(&self) -> Vec<Arc<Member>> {
+        self.members.iter().filter_map(Weak::upgrade).collect()
+    }
 }
 
 /// Where a server stands, for whoever wants to call it.
@@ -108,14 +121,16 @@ impl Member {
         Self::begin(hub, Arc::new(config), Role::Shared, beginning)
     }
 
-    /// The same server for one user alone, started by the first call.
-    pub(crate) fn start_personal(self: &Arc<Self>, hub: &Arc<Shared>) -> Arc<Self> {
-        let beginning = Beginning::default();
-        let member = Self::begin(hub, self.config(), Role::Personal, beginning);
+    /// The same server for one user alone, started by the first call. None if it is not to run.
+    pub(crate) fn start_personal(&self, hub: &Arc<Shared>) -> Option<Arc<Self>> {
         let mut personal = self.personal();
-        personal.retain(|member| member.strong_count() > 0);
-        personal.push(Arc::downgrade(&member));
-        member
+        if personal.is_closed {
+            return None;
+        }
+        let member = Self::begin(hub, self.config(), Role::Personal, Beginning::default());
+        personal.members.retain(|member| member.strong_count() > 0);
+        personal.members.push(Arc::downgrade(&member));
+        Some(member)
     }
 
     fn begin(
@@ -150,7 +165,8 @@ impl Member {
     /// Has it take over what of a configuration needs no other connection.
     pub(crate) fn configure(&self, config: ServerConfig) {
         let config = Arc::new(config);
-        for member in self.living_personal() {
+        let personal = self.personal();
+        for member in personal.living() {
             member.config.send_replace(Arc::clone(&config));
         }
         self.config.send_replace(config);
@@ -170,6 +186,7 @@ impl Member {
 
     /// Has it connected, and waits until it is ready or cannot be. Where it stands then.
     pub(crate) async fn connect(&self) -> MemberState {
+        self.personal().is_closed = false;
         let (begun, beginning) = oneshot::channel();
         let is_taken = self.orders.send(Order::Connect(begun)).await.is_ok();
         // If nobody takes it, it has ended for good.
@@ -179,8 +196,18 @@ impl Member {
         self.state()
     }
 
+    /// Waits until it is known what it offered before, if it is to sleep until it is called.
+    pub(crate) async fn recalled(&self) {
+        let mut standings = self.standing.subscribe();
+        let is_known = |standing: &Standing| {
+            !matches!(standing.state, MemberState::Configured) || standing.is_over
+        };
+        // We hold the sender.
+        let _ = standings.wait_for(is_known).await;
+    }
+
     /// Waits until it is ready, or stays what it is.
-    pub(crate) async fn settled(&self) {
+    async fn settled(&self) {
         let mut standings = self.standing.subscribe();
         // We hold the sender.
         let _ = standings.wait_for(Standing::is_settled).await;
@@ -195,8 +222,12 @@ impl Member {
         if let Some(client) = self.client_now() {
             return Ok(client);
         }
-        // If it takes no orders, it has ended, and that is seen below.
+        // Whoever starts slowly by its configuration is waited for as long.
+        let limit = limit.max(self.config().timeouts.start.unwrap_or_default());
+        // Whoever is waited for is not ended for want of calls.
+        let _waiting = Guard::new(self);
         let waiting = async {
+            // If it takes no orders, it has ended, and that is seen below.
             let _ = self.orders.send(Order::Wake).await;
             let mut standings = self.standing.subscribe();
             loop {
@@ -227,7 +258,7 @@ impl Member {
     /// The client, if it can be called now.
     fn client_now(self: &Arc<Self>) -> Option<InUse> {
         // Before we look: whoever takes the client away looks at who uses it afterwards.
-        let guard = InUse::guard(self);
+        let guard = Guard::new(self);
         let client = self.standing.borrow().client.clone()?;
         Some(guard.with(client))
     }
@@ -256,7 +287,11 @@ impl Member {
     }
 
     async fn end_personal(&self) {
-        let members = self.living_personal();
+        let members = {
+            let mut personal = self.personal();
+            personal.is_closed = true;
+            personal.living()
+        };
         let ending = members
             .into_iter()
             .map(|member| tokio::spawn(async move { member.end_itself().await }));
@@ -265,11 +300,7 @@ impl Member {
         }
     }
 
-    fn living_personal(&self) -> Vec<Arc<Self>> {
-        self.personal().iter().filter_map(Weak::upgrade).collect()
-    }
-
-    fn personal(&self) -> std::sync::MutexGuard<'_, Vec<Weak<Self>>> {
+    fn personal(&self) -> MutexGuard<'_, Personal> {
         self.personal.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -21,16 +21,17 @@ struct Personal {
 }
 
 impl Session {
-    /// The user's own one of this server.
-    pub(crate) fn member(&self, hub: &Arc<Shared>, shared: &Arc<Member>) -> Arc<Member> {
+    /// The user's own one of this server. None if the server is not to run.
+    pub(crate) fn member(&self, hub: &Arc<Shared>, shared: &Arc<Member>) -> Option<Arc<Member>> {
         let mut members = self.members.lock().unwrap_or_else(PoisonError::into_inner);
+        members.retain(|_, known| known.of.strong_count() > 0);
         if let Some(known) = members.get(&shared.name)
             && known.of.as_ptr() == Arc::as_ptr(shared)
             && !is_spent(&known.member)
         {
-            return Arc::clone(&known.member);
+            return Some(Arc::clone(&known.member));
         }
-        let member = shared.start_personal(hub);
+        let member = shared.start_personal(hub)?;
         members.insert(
             Arc::clone(&shared.name),
             Personal {
@@ -38,7 +39,7 @@ impl Session {
                 member: Arc::clone(&member),
             },
         );
-        member
+        Some(member)
     }
 }
 

@@ -33,7 +33,7 @@ pub trait Operation: sealed::Sealed + fmt::Debug + Send + Sync + Sized + 'static
 
     /// Could this server have it, once it is listed?
     #[doc(hidden)]
-    fn could_be_on(&self, server: &str, prefix: &str) -> bool;
+    fn could_be_on(&self, server: &str, prefix: &str, is_starting: bool) -> bool;
 
     #[doc(hidden)]
     fn call(&mut self, client: &Client, name: &str) -> Call<Payload>;
@@ -64,9 +64,9 @@ pub(super) type Answer<T> = Pin<Box<dyn Future<Output = Result<T, HubError>> + S
 #[derive(Debug)]
 #[expect(unnameable_types, reason = "in hidden functions of a trait only")]
 pub struct Target {
-    pub(super) server: Arc<str>,
+    pub(crate) server: Arc<str>,
     /// What the server calls it: a name, or a URI.
-    pub(super) name: String,
+    pub(crate) name: String,
 }
 
 /// How something is called: as the catalogue has it, or as its server has it.
@@ -160,7 +160,7 @@ impl Operation for CallTool {
         })
     }
 
-    fn could_be_on(&self, server: &str, prefix: &str) -> bool {
+    fn could_be_on(&self, server: &str, prefix: &str, _: bool) -> bool {
         self.tool.could_be_on(server, prefix)
     }
 
@@ -243,8 +243,12 @@ impl Operation for ReadResource {
         })
     }
 
-    fn could_be_on(&self, server: &str, _: &str) -> bool {
-        self.0.server.as_deref() == Some(server)
+    fn could_be_on(&self, server: &str, _: &str, is_starting: bool) -> bool {
+        match &self.0.server {
+            Some(wanted) => wanted == server,
+            // A URI does not say whose it is.
+            None => is_starting,
+        }
     }
 
     fn call(&mut self, client: &Client, uri: &str) -> Call<Payload> {
@@ -303,7 +307,7 @@ impl Operation for GetPrompt {
         })
     }
 
-    fn could_be_on(&self, server: &str, prefix: &str) -> bool {
+    fn could_be_on(&self, server: &str, prefix: &str, _: bool) -> bool {
         self.prompt.could_be_on(server, prefix)
     }
 
@@ -362,10 +366,10 @@ impl Operation for Complete {
         })
     }
 
-    fn could_be_on(&self, _: &str, prefix: &str) -> bool {
+    fn could_be_on(&self, _: &str, prefix: &str, is_starting: bool) -> bool {
         match &self.0.reference {
             CompletionReference::Prompt(prompt) => prompt.name.starts_with(prefix),
-            _ => false,
+            _ => is_starting,
         }
     }
 
@@ -400,8 +404,8 @@ impl<O: Operation<Output: Serialize + DeserializeOwned>> Operation for Raw<O> {
         self.0.find(catalog)
     }
 
-    fn could_be_on(&self, server: &str, prefix: &str) -> bool {
-        self.0.could_be_on(server, prefix)
+    fn could_be_on(&self, server: &str, prefix: &str, is_starting: bool) -> bool {
+        self.0.could_be_on(server, prefix, is_starting)
     }
 
     fn call(&mut self, client: &Client, name: &str) -> Call<Payload> {

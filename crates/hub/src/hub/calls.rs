@@ -92,22 +92,25 @@ impl Hub {
     fn own_member(&self, server: &str) -> Result<Arc<Member>, HubError> {
         let member = self.member(server)?;
         let is_off = matches!(member.state(), MemberState::Stopped | MemberState::Disabled);
-        Ok(match &self.session {
+        let own = match &self.session {
             Some(session) if !member.is_shared_by_all() && !is_off => {
                 session.member(self.shared(), &member)
             }
-            _ => member,
-        })
+            _ => None,
+        };
+        Ok(own.unwrap_or(member))
     }
 
-    /// The servers that cannot be called now and fit, by their names and the beginning of the
-    /// names of their tools: what they offer may not be known yet.
-    pub(crate) fn unlisted(&self, fits: impl Fn(&str, &str) -> bool) -> Vec<Arc<str>> {
+    /// The servers of which it is not known yet what they offer, and which fit: by their names, the
+    /// beginning of the names of their tools, and whether they are being started.
+    pub(crate) fn unlisted(&self, fits: impl Fn(&str, &str, bool) -> bool) -> Vec<Arc<str>> {
         let catalog = self.catalog();
         let members = self.shared().members();
         let unlisted = members.values().filter(|member| {
+            let state = member.state();
             let prefix = catalog.naming().server_prefix(&member.name);
-            fits(&member.name, &prefix) && !member.state().is_ready()
+            let is_starting = matches!(state, MemberState::Starting);
+            !state.is_ready() && fits(&member.name, &prefix, is_starting)
         });
         unlisted.map(|member| Arc::clone(&member.name)).collect()
     }

@@ -18,7 +18,7 @@ use crate::state::MemberState;
 
 /// What members and callers share.
 pub(crate) struct Shared {
-    pub(crate) settings: Settings,
+    pub(crate) settings: Arc<Settings>,
     pub(crate) starts: Arc<Semaphore>,
     members: Mutex<BTreeMap<String, Arc<Member>>>,
     registry: Mutex<Registry>,
@@ -31,7 +31,7 @@ impl Shared {
     pub(super) fn new(settings: Settings, naming: Naming) -> Self {
         Self {
             starts: Arc::new(Semaphore::new(settings.starts_together.max(1))),
-            settings,
+            settings: Arc::new(settings),
             members: Mutex::default(),
             registry: Mutex::new(Registry::new(naming)),
             events: broadcast::Sender::new(KEPT),
@@ -71,13 +71,13 @@ impl Shared {
     pub(super) fn replace(self: &Arc<Self>, server: ServerConfig) -> Option<Arc<Member>> {
         let mut members = self.members();
         let after = members.get(&server.name).cloned();
+        // One that was disconnected stays so.
+        let was_stopped = |member: &Arc<Member>| matches!(member.state(), MemberState::Stopped);
+        let connects = !after.as_ref().is_some_and(was_stopped);
         let before = after.as_ref().map(|member| member.config());
         let name = server.name.clone();
         self.allow(before.as_deref(), &server);
-        let beginning = Beginning {
-            connects: true,
-            after,
-        };
+        let beginning = Beginning { connects, after };
         members.insert(name, Member::start(self, server, beginning))
     }
 
@@ -103,22 +103,23 @@ impl Shared {
         }
     }
 
-    /// A server has listed what it offers.
-    pub(crate) fn list(&self, server: &str, listed: MemberCatalog) {
-        self.change(server, |registry| registry.set_member(server, listed));
-    }
-
-    /// A server offers nothing for now.
-    pub(crate) fn unlist(&self, server: &str) {
-        self.list(server, MemberCatalog::empty());
+    /// A server has listed what it offers. One whose place is another's by now has no say.
+    pub(crate) fn list(&self, member: &Arc<Member>, listed: MemberCatalog) {
+        let members = self.members();
+        let current = members.get(&*member.name);
+        if current.is_some_and(|current| Arc::ptr_eq(current, member)) {
+            self.change(&member.name, |registry| {
+                registry.set_member(&member.name, listed)
+            });
+        }
     }
 
     /// Lists what a server offered when it last ran.
-    pub(crate) async fn recall(&self, server: &Arc<ServerConfig>) {
+    pub(crate) async fn recall(&self, member: &Arc<Member>, server: &Arc<ServerConfig>) {
         if let Some(folder) = &self.settings.cache
             && let Some(listed) = cache::read(folder, server).await
         {
-            self.list(&server.name, listed);
+            self.list(member, listed);
         }
     }
 
@@ -139,11 +140,29 @@ impl Shared {
         }))
     }
 
-    pub(super) fn remove(&self, server: &str) {
-        self.change(server, |registry| registry.remove_member(server));
+    /// Forgets a server that is gone, unless there is another of its name by now.
+    pub(super) fn forget(&self, server: &str) {
+        let members = self.members();
+        if !members.contains_key(server) {
+            self.change(server, |registry| registry.remove_member(server));
+        }
     }
 
-    pub(super) fn change(&self, server: &str, change: impl FnOnce(&mut Registry) -> Changes) {
+    /// Changes what may be used of a server, if there is one of this name.
+    pub(super) fn change_member(
+        &self,
+        server: &str,
+        change: impl FnOnce(&mut Registry) -> Changes,
+    ) -> Result<(), HubError> {
+        let members = self.members();
+        if !members.contains_key(server) {
+            return Err(HubError::unknown(server, members.keys().cloned().collect()));
+        }
+        self.change(server, change);
+        Ok(())
+    }
+
+    fn change(&self, server: &str, change: impl FnOnce(&mut Registry) -> Changes) {
         let (changes, version) = {
             let mut registry = self.registry();
             let changes = change(&mut registry);
@@ -163,14 +182,6 @@ impl Shared {
         self.tell(Event::State {
             server: Arc::clone(server),
             state,
-        });
-    }
-
-    pub(crate) fn resource_changed(&self, server: &str, uri: &str) {
-        let uri = self.catalog().expose_uri(server, uri).into_owned();
-        self.tell(Event::Resource {
-            server: Arc::from(server),
-            uri,
         });
     }
 

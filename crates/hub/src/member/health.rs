@@ -9,7 +9,7 @@ use std::future::{Future, pending};
 use std::pin::Pin;
 use std::time::Duration;
 
-use switchboard_client::Client;
+use switchboard_client::{Class, Client};
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::uses::Uses;
@@ -31,7 +31,7 @@ impl Health {
         Self {
             client: client.clone(),
             every,
-            due: every.map(|every| Instant::now() + every),
+            due: after(every),
             ping: None,
             missed: 0,
         }
@@ -42,16 +42,16 @@ impl Health {
         loop {
             let Some(ping) = &mut self.ping else {
                 self.wait(uses).await;
-                let limit = self.every.unwrap_or(LIMIT).min(LIMIT);
+                let limit = self.every.unwrap_or(LIMIT).clamp(SHORTEST, LIMIT);
                 self.ping = Some(Box::pin(lives(self.client.clone(), limit)));
                 continue;
             };
             let lives = ping.await;
             self.ping = None;
             // Whoever works has no time.
-            if lives || !uses.are_none() {
+            if lives || uses.keep_it_busy() {
                 self.missed = 0;
-                self.due = self.every.map(|every| Instant::now() + every);
+                self.due = after(self.every);
                 continue;
             }
             self.missed += 1;
@@ -76,7 +76,7 @@ impl Health {
                 () = uses.suspected() => {}
                 () = time => {}
             }
-            if uses.are_none() {
+            if !uses.keep_it_busy() {
                 return;
             }
             self.due = Some(Instant::now() + AFTER_WORK);
@@ -84,16 +84,20 @@ impl Health {
     }
 }
 
-/// Does it give a sign of life in time? A refusal is one, and whether the connection stands is
-/// for others to see.
+/// Does it give a sign of life in time? A refusal is one, too.
 async fn lives(client: Client, limit: Duration) -> bool {
     match timeout(limit, client.ping()).await {
-        Ok(Err(error)) => !error.is_timeout(),
+        Ok(Err(error)) => !matches!(error.class(), Class::Connection | Class::Timeout),
         Ok(Ok(())) => true,
         Err(_) => false,
     }
 }
 
+fn after(time: Option<Duration>) -> Option<Instant> {
+    Instant::now().checked_add(time?)
+}
+
 pub(super) const MOST_MISSED: u32 = 2;
 const LIMIT: Duration = Duration::from_secs(10);
+const SHORTEST: Duration = Duration::from_secs(1);
 const AFTER_WORK: Duration = Duration::from_secs(1);

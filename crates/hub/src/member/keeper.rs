@@ -13,13 +13,13 @@ use super::{Beginning, Member, Order, Role, Standing};
 use crate::backoff::Backoff;
 use crate::config::{ServerConfig, Start};
 use crate::hub::Shared;
+use crate::registry::MemberCatalog;
 use crate::state::MemberState;
 
 /// Looks after one server.
 pub(super) struct Keeper {
     pub(super) hub: Weak<Shared>,
     member: Weak<Member>,
-    pub(super) name: Arc<str>,
     pub(super) uses: Arc<Uses>,
     pub(super) role: Role,
     pub(super) config: watch::Receiver<Arc<ServerConfig>>,
@@ -63,7 +63,6 @@ impl Keeper {
         Self {
             hub: Arc::downgrade(hub),
             member: Arc::downgrade(member),
-            name: Arc::clone(&member.name),
             uses: Arc::clone(&member.uses),
             role,
             config,
@@ -101,8 +100,8 @@ impl Keeper {
             (Role::Personal, _) => Next::Rest(MemberState::Asleep),
             (Role::Shared, Start::Lazy) => {
                 // What it offered when it last ran can be seen before it runs.
-                if let Some(hub) = self.hub.upgrade() {
-                    hub.recall(&config).await;
+                if let Some((hub, member)) = self.both() {
+                    hub.recall(&member, &config).await;
                 }
                 Next::Rest(MemberState::Asleep)
             }
@@ -112,18 +111,19 @@ impl Keeper {
     }
 
     /// Waits until there is something to do.
-    async fn rest(&mut self, state: MemberState) -> Next {
-        let mut is_asleep = matches!(state, MemberState::Asleep);
-        // What cannot be called is not offered.
-        if !is_asleep && !matches!(state, MemberState::Configured) {
-            self.forget();
-        }
-        self.set_state(state);
+    async fn rest(&mut self, mut state: MemberState) -> Next {
+        let mut start = self.config.borrow_and_update().start;
         loop {
+            // What cannot be called is not offered.
+            if !matches!(state, MemberState::Asleep | MemberState::Configured) {
+                self.forget();
+            }
+            self.set_state(state.clone());
             for done in self.ending.drain(..) {
                 // Whoever wanted it may be gone.
                 let _ = done.send(());
             }
+            let waits_for_calls = matches!(state, MemberState::Asleep | MemberState::Configured);
             tokio::select! {
                 biased;
                 order = self.orders.recv() => match order {
@@ -136,19 +136,27 @@ impl Keeper {
                         }
                         let _ = begun.send(());
                     }
-                    Some(Order::Wake) if is_asleep => return Next::Connect,
+                    Some(Order::Wake) if waits_for_calls => return Next::Connect,
                     Some(Order::Wake) => {}
                     Some(Order::Disconnect(done)) => {
-                        is_asleep = false;
-                        self.forget();
-                        self.set_state(MemberState::Stopped);
+                        if !matches!(state, MemberState::Disabled) {
+                            state = MemberState::Stopped;
+                        }
                         self.ending.push(done);
                     }
                 },
                 Ok(()) = self.config.changed() => {
-                    let is_eager = self.config.borrow_and_update().start == Start::Eager;
-                    if is_asleep && is_eager && self.role == Role::Shared {
-                        return Next::Connect;
+                    let before = std::mem::replace(&mut start, self.config.borrow().start);
+                    match (before, start, &state) {
+                        (Start::Lazy, Start::Eager, MemberState::Asleep)
+                            if self.role == Role::Shared =>
+                        {
+                            return Next::Connect;
+                        }
+                        (Start::Eager, Start::Lazy, MemberState::Configured) => {
+                            return self.first(false).await;
+                        }
+                        _ => {}
                     }
                 }
             }
@@ -199,6 +207,10 @@ impl Keeper {
             Err(next) => return next,
         };
         let next = self.serve(&client).await;
+        if matches!(next, Next::Rest(MemberState::Asleep)) {
+            // It ended because it was told to.
+            self.backoff = Backoff::default();
+        }
         self.change(|standing| standing.client = None);
         client.close().await;
         self.save().await;
@@ -246,10 +258,10 @@ impl Keeper {
 
     /// Takes what it offers out of the catalogue.
     fn forget(&self) {
-        if let Some(hub) = self.hub.upgrade()
+        if let Some((hub, member)) = self.both()
             && self.role == Role::Shared
         {
-            hub.unlist(&self.name);
+            hub.list(&member, MemberCatalog::empty());
         }
     }
 
@@ -280,7 +292,7 @@ impl Keeper {
         }
     }
 
-    fn both(&self) -> Option<(Arc<Shared>, Arc<Member>)> {
+    pub(super) fn both(&self) -> Option<(Arc<Shared>, Arc<Member>)> {
         Some((self.hub.upgrade()?, self.member.upgrade()?))
     }
 }
@@ -289,7 +301,12 @@ impl Keeper {
 impl Drop for Keeper {
     fn drop(&mut self) {
         self.forget();
-        self.set_state(MemberState::Stopped);
+        self.set_state(match std::thread::panicking() {
+            true => MemberState::Failed {
+                reason: Arc::from("what looks after it has panicked"),
+            },
+            false => MemberState::Stopped,
+        });
         self.change(|standing| standing.is_over = true);
     }
 }

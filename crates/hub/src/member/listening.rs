@@ -1,6 +1,6 @@
 //! Hears of changes at a server, as long as the connection lasts.
 
-use std::future::{Future, pending};
+use std::future::Future;
 use std::pin::Pin;
 use std::time::Duration;
 
@@ -22,11 +22,14 @@ enum Stage {
     /// That the server agrees.
     Asking(Pin<Box<dyn Future<Output = Option<Subscription>> + Send>>),
     /// The next change.
-    Standing(Subscription),
+    Standing {
+        subscription: Subscription,
+        since: Instant,
+    },
     /// That it is time to ask again.
     Pausing(Instant),
-    /// Nothing: the server tells of no changes.
-    Deaf,
+    /// The server tells of no changes: that it is time to look at how long its lists hold.
+    Mute(Instant),
 }
 
 impl Listening {
@@ -37,7 +40,7 @@ impl Listening {
         wanted.resources_list_changed = Some(true);
         let filter = wanted.within(&ready.capabilities);
         let stage = match filter == SubscriptionFilter::default() {
-            true => Stage::Deaf,
+            true => Stage::Mute(Instant::now()),
             false => ask(client, &filter),
         };
         Self {
@@ -56,26 +59,42 @@ impl Listening {
     pub(super) async fn next(&mut self) -> Heard {
         loop {
             match &mut self.stage {
-                Stage::Deaf if self.has_begun => return pending().await,
-                Stage::Deaf => {}
                 Stage::Asking(asking) => match asking.await {
                     Some(subscription) => {
-                        self.stage = Stage::Standing(subscription);
-                        self.wait = FIRST_WAIT;
-                        if std::mem::replace(&mut self.has_begun, true) {
-                            return Heard::Missed;
-                        }
-                        return Heard::Begun;
+                        let since = Instant::now();
+                        self.stage = Stage::Standing {
+                            subscription,
+                            since,
+                        };
+                        return match std::mem::replace(&mut self.has_begun, true) {
+                            true => Heard::Missed,
+                            false => Heard::Begun,
+                        };
                     }
                     None => self.pause(),
                 },
-                Stage::Standing(subscription) => match subscription.next().await {
+                Stage::Standing {
+                    subscription,
+                    since,
+                } => match subscription.next().await {
                     Ok(Some(change)) => return Heard::Change(change),
-                    Ok(None) | Err(_) => self.pause(),
+                    Ok(None) | Err(_) => {
+                        if since.elapsed() >= LONGEST_WAIT {
+                            self.wait = FIRST_WAIT;
+                        }
+                        self.pause();
+                    }
                 },
                 Stage::Pausing(until) => {
                     sleep_until(*until).await;
                     self.stage = ask(&self.client, &self.filter);
+                }
+                Stage::Mute(until) => {
+                    sleep_until(*until).await;
+                    self.stage = Stage::Mute(Instant::now() + LOOKS);
+                    if self.has_begun {
+                        return Heard::Nothing;
+                    }
                 }
             }
             if !std::mem::replace(&mut self.has_begun, true) {
@@ -106,9 +125,12 @@ pub(super) enum Heard {
     Change(Change),
     /// Something may have changed while nobody listened.
     Missed,
+    /// Nothing for a while, of a server that never says anything: lists may hold no longer.
+    Nothing,
 }
 
 // Most answer at once.
 const FOR_AGREEING: Duration = Duration::from_secs(5);
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
+const LOOKS: Duration = Duration::from_secs(60);

@@ -1,7 +1,7 @@
 //! What a server offers: which lists are asked for, and when.
 //!
-//! A server that changes its lists all the time is listed at a bounded rate; one that cannot be
-//! listed is asked again later. A list that fails spoils no other.
+//! Each list has its own time. One that changes all the time is asked for at a bounded rate; one
+//! that cannot be had is asked for again later. None waits for another.
 
 use std::future::pending;
 use std::sync::Arc;
@@ -11,161 +11,186 @@ use switchboard_client::{Change, Client, Error, Ready};
 use switchboard_protocol::jsonrpc::ErrorCode;
 use tokio::time::{Instant, sleep_until};
 
-use super::listening::Heard;
 use crate::registry::MemberCatalog;
 
-/// Some of the lists of a server.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Wanted {
-    tools: bool,
-    prompts: bool,
-    resources: bool,
+/// A list of a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ListKind {
+    Tools,
+    Prompts,
+    /// And their families.
+    Resources,
 }
 
-impl Wanted {
-    const ALL: Self = Self {
-        tools: true,
-        prompts: true,
-        resources: true,
-    };
-
-    fn is_nothing(self) -> bool {
-        self == Self::default()
-    }
-
-    fn add(&mut self, others: Self) {
-        self.tools |= others.tools;
-        self.prompts |= others.prompts;
-        self.resources |= others.resources;
-    }
+impl ListKind {
+    const ALL: [Self; 3] = [Self::Tools, Self::Prompts, Self::Resources];
 }
 
 /// Which lists are to be asked for, and when.
 #[derive(Debug)]
-pub(super) struct Lists {
-    wanted: Wanted,
+pub(super) struct Lists([List; 3]);
+
+#[derive(Debug)]
+struct List {
+    kind: ListKind,
+    is_wanted: bool,
+    is_asked: bool,
+    is_known: bool,
     /// Not before.
     after: Instant,
     failures: u32,
+    reason: Option<Arc<str>>,
 }
 
 impl Lists {
     /// None, until the server is heard.
     pub(super) fn new() -> Self {
-        Self {
-            wanted: Wanted::default(),
+        Self(ListKind::ALL.map(|kind| List {
+            kind,
+            is_wanted: false,
+            is_asked: false,
+            is_known: false,
             after: Instant::now(),
             failures: 0,
+            reason: None,
+        }))
+    }
+
+    /// All of them are wanted.
+    pub(super) fn want_all(&mut self) {
+        for list in &mut self.0 {
+            list.is_wanted = true;
         }
     }
 
-    /// The server was heard. The URI, if it was about one resource.
-    pub(super) fn note(&mut self, heard: Heard) -> Option<String> {
-        match heard {
-            Heard::Begun | Heard::Missed => self.wanted = Wanted::ALL,
-            Heard::Change(Change::Tools) => self.wanted.tools = true,
-            Heard::Change(Change::Prompts) => self.wanted.prompts = true,
-            Heard::Change(Change::Resources) => self.wanted.resources = true,
-            Heard::Change(Change::Resource(uri)) => return Some(uri),
-            Heard::Change(_) => {}
+    /// Something has changed.
+    pub(super) fn note_change(&mut self, change: &Change) {
+        let kind = match change {
+            Change::Tools => ListKind::Tools,
+            Change::Prompts => ListKind::Prompts,
+            Change::Resources => ListKind::Resources,
+            _ => return,
+        };
+        for list in &mut self.0 {
+            list.is_wanted |= list.kind == kind;
         }
-        None
     }
 
     /// What is due. Whoever takes it says what came of it.
-    pub(super) fn take(&mut self) -> Option<Wanted> {
-        let is_due = !self.wanted.is_nothing() && self.after <= Instant::now();
-        is_due.then(|| std::mem::take(&mut self.wanted))
+    pub(super) fn take(&mut self) -> Option<ListKind> {
+        let now = Instant::now();
+        let due = |list: &&mut List| list.is_wanted && !list.is_asked && list.after <= now;
+        let list = self.0.iter_mut().find(due)?;
+        list.is_wanted = false;
+        list.is_asked = true;
+        Some(list.kind)
     }
 
     /// Waits until something is due.
     pub(super) async fn wait(&self) {
-        match self.wanted.is_nothing() {
-            true => pending().await,
-            false => sleep_until(self.after).await,
+        let waiting = self
+            .0
+            .iter()
+            .filter(|list| list.is_wanted && !list.is_asked);
+        match waiting.map(|list| list.after).min() {
+            Some(after) => sleep_until(after).await,
+            None => pending().await,
         }
     }
 
-    /// They were asked for, and these could not be had: they are tried again.
-    pub(super) fn note_failures(&mut self, failed: Wanted) {
-        let wait = if failed.is_nothing() {
-            self.failures = 0;
+    /// One was asked for, and this came of it.
+    pub(super) fn note(&mut self, kind: ListKind, reason: Option<Arc<str>>) {
+        let Some(list) = self.0.iter_mut().find(|list| list.kind == kind) else {
+            return;
+        };
+        list.is_asked = false;
+        list.is_known = true;
+        let wait = if reason.is_none() {
+            list.failures = 0;
             SHORTEST
         } else {
-            self.wanted.add(failed);
-            self.failures = self.failures.saturating_add(1);
-            AFTER_FAILURE.saturating_mul(1 << self.failures.min(6))
+            list.is_wanted = true;
+            list.failures = list.failures.saturating_add(1);
+            AFTER_FAILURE.saturating_mul(1 << list.failures.min(6))
         };
-        self.after = Instant::now() + wait;
+        list.after = Instant::now() + wait;
+        list.reason = reason;
+    }
+
+    /// Is it known what came of each of them?
+    pub(super) fn are_known(&self) -> bool {
+        self.0.iter().all(|list| list.is_known)
+    }
+
+    /// Is it known which tools there are?
+    pub(super) fn knows_tools(&self) -> bool {
+        let mut lists = self.0.iter();
+        lists.any(|list| list.kind == ListKind::Tools && list.is_known)
+    }
+
+    /// Why one of them could not be had.
+    pub(super) fn reason(&self) -> Option<Arc<str>> {
+        self.0.iter().find_map(|list| list.reason.clone())
     }
 }
 
-/// What came of asking.
+/// What came of asking for a list.
 pub(super) struct Listed {
+    pub(super) kind: ListKind,
     /// What could be had.
     pub(super) catalog: MemberCatalog,
-    /// What could not, and why.
-    pub(super) failed: Wanted,
-    pub(super) reason: Option<Error>,
+    /// Why something could not.
+    pub(super) reason: Option<Arc<str>>,
 }
 
 impl Listed {
     /// What was listed; nothing, if the server has no such list although it said so.
-    fn take<T>(&mut self, outcome: Result<T, Error>, nothing: T) -> Option<T> {
+    fn take<T>(&mut self, outcome: Result<Vec<T>, Error>) -> Option<Vec<T>> {
         match outcome {
             Ok(found) => Some(found),
-            Err(error) if is_missing(&error) => Some(nothing),
+            Err(error) if is_missing(&error) => Some(Vec::new()),
             Err(error) => {
-                self.reason.get_or_insert(error);
+                self.reason.get_or_insert_with(|| error.to_string().into());
                 None
             }
         }
     }
 }
 
-/// Asks for lists. What the server did not declare is not asked for: it has none.
-pub(super) async fn list(client: Client, ready: Arc<Ready>, wanted: Wanted) -> Listed {
+/// Asks for a list. What the server did not declare is not asked for: it has none.
+pub(super) async fn list(client: Client, ready: Arc<Ready>, kind: ListKind) -> Listed {
     let mut listed = Listed {
+        kind,
         catalog: MemberCatalog::new(),
-        failed: Wanted::default(),
         reason: None,
     };
-    if wanted.tools {
-        let tools = match ready.capabilities.has_tools() {
-            true => client
-                .tools()
-                .await
-                .map(|tools| tools.iter().cloned().collect()),
-            false => Ok(Vec::new()),
-        };
-        listed.catalog.tools = listed.take(tools, Vec::new());
-        listed.failed.tools = listed.catalog.tools.is_none();
-    }
-    if wanted.prompts {
-        let prompts = match ready.capabilities.prompts.is_some() {
-            true => client.prompts().await.map(|prompts| prompts.to_vec()),
-            false => Ok(Vec::new()),
-        };
-        listed.catalog.prompts = listed.take(prompts, Vec::new());
-        listed.failed.prompts = listed.catalog.prompts.is_none();
-    }
-    if wanted.resources {
-        let has_resources = ready.capabilities.resources.is_some();
-        let resources = match has_resources {
-            true => client.resources().await.map(|resources| resources.to_vec()),
-            false => Ok(Vec::new()),
-        };
-        let templates = match has_resources {
-            true => client
-                .resource_templates()
-                .await
-                .map(|templates| templates.to_vec()),
-            false => Ok(Vec::new()),
-        };
-        listed.catalog.resources = listed.take(resources, Vec::new());
-        listed.catalog.templates = listed.take(templates, Vec::new());
-        listed.failed.resources =
-            listed.catalog.resources.is_none() || listed.catalog.templates.is_none();
+    let capabilities = &ready.capabilities;
+    match kind {
+        ListKind::Tools => {
+            let tools = match capabilities.has_tools() {
+                true => {
+                    let tools = client.tools().await;
+                    tools.map(|tools| tools.iter().cloned().collect())
+                }
+                false => Ok(Vec::new()),
+            };
+            listed.catalog.tools = listed.take(tools);
+        }
+        ListKind::Prompts => {
+            let prompts = match capabilities.prompts.is_some() {
+                true => client.prompts().await.map(|prompts| prompts.to_vec()),
+                false => Ok(Vec::new()),
+            };
+            listed.catalog.prompts = listed.take(prompts);
+        }
+        ListKind::Resources => {
+            let (resources, templates) = match capabilities.resources.is_some() {
+                true => tokio::join!(client.resources(), client.resource_templates()),
+                false => (Ok(Arc::default()), Ok(Arc::default())),
+            };
+            listed.catalog.resources = listed.take(resources.map(|resources| resources.to_vec()));
+            listed.catalog.templates = listed.take(templates.map(|templates| templates.to_vec()));
+        }
     }
     listed
 }

@@ -1,20 +1,33 @@
 //! A connection that is ready: listed, listened to, and watched until it ends.
 
-use std::future::{Future, pending};
-use std::pin::Pin;
+use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
 use switchboard_client::{Client, Ready, State};
-use tokio::time::{Instant, sleep};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep, sleep_until};
 
 use super::Role;
 use super::health::{Health, MOST_MISSED};
 use super::keeper::{Keeper, Next, lost};
-use super::listening::Listening;
+use super::listening::{Heard, Listening};
 use super::listing::{Listed, Lists, list};
 use crate::config::TransportConfig;
 use crate::state::MemberState;
+
+/// What is known of a connection.
+struct Served<'a> {
+    client: &'a Client,
+    ready: Arc<Ready>,
+    lists: Lists,
+    /// Those that are being asked for.
+    listing: JoinSet<Listed>,
+    /// It can be called.
+    stands: bool,
+    /// When it can be called, though not everything is listed.
+    grace: Option<Instant>,
+}
 
 impl Keeper {
     /// A connection that is ready, until it ends.
@@ -23,53 +36,69 @@ impl Keeper {
     /// go is of no use.
     pub(super) async fn serve(&mut self, client: &Client) -> Next {
         let began = Instant::now();
+        let mut states = client.states();
         let State::Ready(ready) = client.state() else {
             return lost(client, None);
         };
-        let mut states = client.states();
-        let mut lists = Lists::new();
-        let mut listing: Option<Listing> = None;
+        let mut served = Served {
+            client,
+            ready,
+            lists: Lists::new(),
+            listing: JoinSet::new(),
+            stands: false,
+            grace: None,
+        };
         let mut listening = None;
         match self.role {
-            Role::Shared => listening = Some(Listening::new(client, &ready)),
-            Role::Personal => {
-                self.stand(MemberState::Ready(Arc::clone(&ready)), Some(client.clone()));
-            }
+            Role::Shared => listening = Some(Listening::new(client, &served.ready)),
+            Role::Personal => self.stand_ready(&mut served),
         }
         let mut health = Health::new(client, self.time_between_pings());
         loop {
-            if listing.is_none()
-                && let Some(wanted) = lists.take()
-            {
-                let asking = list(client.clone(), Arc::clone(&ready), wanted);
-                listing = Some(Box::pin(asking));
+            while let Some(kind) = served.lists.take() {
+                let asking = list(client.clone(), Arc::clone(&served.ready), kind);
+                served.listing.spawn(asking);
             }
-            let unused = self.time_to_sleep();
+            let unused = self.time_to_sleep(&served);
+            let grace = served.grace.filter(|_| !served.stands);
             tokio::select! {
                 biased;
                 order = self.orders.recv() => if let Err(next) = self.obey(order) {
                     return next;
                 },
-                _ = states.until(State::is_over) => {
-                    return lost(client, Some(began.elapsed()));
-                }
-                listed = next_of(&mut listing) => {
-                    listing = None;
-                    self.take_list(client, &ready, &mut lists, listed);
+                state = states.next() => match state {
+                    // A session that was lost and found: the server may be another.
+                    Some(State::Ready(ready)) => {
+                        served.ready = ready;
+                        client.forget_lists();
+                        served.lists.want_all();
+                    }
+                    Some(state) if !state.is_over() => {}
+                    _ => return lost(client, Some(began.elapsed())),
+                },
+                Some(listed) = served.listing.join_next() => {
+                    // It is not cancelled, and does not panic.
+                    if let Ok(listed) = listed {
+                        self.take_list(&mut served, listed);
+                    }
                 }
                 heard = async {
                     match &mut listening {
                         Some(listening) => listening.next().await,
                         None => pending().await,
                     }
-                } => {
-                    if let Some(uri) = lists.note(heard)
-                        && let Some(hub) = self.hub.upgrade()
-                    {
-                        hub.resource_changed(&self.name, &uri);
+                } => match heard {
+                    Heard::Change(change) => served.lists.note_change(&change),
+                    Heard::Begun | Heard::Missed => {
+                        client.forget_lists();
+                        served.lists.want_all();
                     }
+                    Heard::Nothing => served.lists.want_all(),
+                },
+                () = served.lists.wait() => {}
+                () = sleep_until(grace.unwrap_or(began)), if grace.is_some() => {
+                    self.stand_ready(&mut served);
                 }
-                () = lists.wait(), if listing.is_none() => {}
                 Ok(()) = self.config.changed() => {}
                 () = sleep(unused.unwrap_or_default()), if unused.is_some() => {
                     if self.falls_asleep(client) {
@@ -88,40 +117,45 @@ impl Keeper {
     }
 
     /// What a server offers is known, or could not be.
-    fn take_list(
-        &mut self,
-        client: &Client,
-        ready: &Arc<Ready>,
-        lists: &mut Lists,
-        listed: Listed,
-    ) {
-        let Some(hub) = self.hub.upgrade() else {
+    fn take_list(&mut self, served: &mut Served<'_>, listed: Listed) {
+        let Some((hub, member)) = self.both() else {
             return;
         };
-        lists.note_failures(listed.failed);
-        let config = self.config();
-        hub.list(&config.name, listed.catalog);
-        let ready = Arc::clone(ready);
-        let state = match listed.reason {
-            None => {
+        served.lists.note(listed.kind, listed.reason);
+        hub.list(&member, listed.catalog);
+        if served.lists.are_known() {
+            self.stand_ready(served);
+            if served.lists.reason().is_none() {
                 // At once for whoever ends soon; what changes often is written when it ends.
                 match self.saving {
                     None => self.remember(),
                     Some(_) => self.has_news = true,
                 }
-                MemberState::Ready(ready)
             }
-            Some(error) => MemberState::ListingFailed {
-                ready,
-                reason: Arc::from(error.to_string()),
-            },
-        };
-        self.stand(state, Some(client.clone()));
+        } else if served.stands {
+            self.stand_ready(served);
+        } else if served.lists.knows_tools() {
+            served.grace = Some(Instant::now() + GRACE);
+        }
     }
 
-    /// How long until it may have been unused for long enough.
-    fn time_to_sleep(&self) -> Option<Duration> {
-        let most = self.config.borrow().idle?;
+    /// From now on it can be called.
+    fn stand_ready(&self, served: &mut Served<'_>) {
+        let ready = Arc::clone(&served.ready);
+        let state = match served.lists.reason() {
+            None => MemberState::Ready(ready),
+            Some(reason) => MemberState::ListingFailed { ready, reason },
+        };
+        if !std::mem::replace(&mut served.stands, true) {
+            self.uses.begin();
+        }
+        self.stand(state, Some(served.client.clone()));
+    }
+
+    /// How long until it may have been unused for long enough. One that cannot be called yet is
+    /// not unused.
+    fn time_to_sleep(&self, served: &Served<'_>) -> Option<Duration> {
+        let most = self.config.borrow().idle.filter(|_| served.stands)?;
         let rest = most.saturating_sub(self.uses.unused_for());
         Some(rest.max(SHORTEST_NAP))
     }
@@ -150,14 +184,7 @@ impl Keeper {
     }
 }
 
-/// Lists that are being asked for.
-type Listing = Pin<Box<dyn Future<Output = Listed> + Send>>;
-
-async fn next_of(listing: &mut Option<Listing>) -> Listed {
-    match listing {
-        Some(listing) => listing.await,
-        None => pending().await,
-    }
-}
-
 const SHORTEST_NAP: Duration = Duration::from_millis(10);
+// Tools are what most come for: a server that does not say what else it has can be called all the
+// same.
+const GRACE: Duration = Duration::from_secs(2);

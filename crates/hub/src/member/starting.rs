@@ -4,14 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use switchboard_auth::{Bearer, OAuth, Place, TokenSource};
-use switchboard_client::{Client, Spec, State};
+use switchboard_client::{Client, Host, Spec, State};
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep_until};
 
 use super::keeper::{Keeper, Next, lost};
 use crate::config::{ResolvedAuth, ServerConfig, resolve};
 use crate::host::MemberHost;
-use crate::hub::{LoginRequest, Shared};
+use crate::hub::{LoginRequest, Settings};
 use crate::state::MemberState;
 
 impl Keeper {
@@ -32,26 +32,32 @@ impl Keeper {
         let patience = Instant::now() + PATIENCE;
         let config = self.config();
         let mut preparing = {
-            let (hub, config) = (Arc::clone(&hub), Arc::clone(&config));
-            spawn_blocking(move || prepare(&hub, &config))
+            let (settings, config) = (Arc::clone(&hub.settings), Arc::clone(&config));
+            spawn_blocking(move || prepare(&settings, &config))
         };
+        // Those who wait for the hub to be gone do not wait for this.
+        drop(hub);
         let prepared = loop {
             tokio::select! {
                 prepared = &mut preparing => break prepared,
                 () = sleep_until(patience), if turn.is_some() => turn = None,
-                order = self.orders.recv() => self.obey(order)?,
+                order = self.orders.recv() => if let Err(next) = self.obey(order) {
+                    // It may run programs, which are not left behind.
+                    let _ = preparing.await;
+                    return Err(next);
+                },
             }
         };
         // Whoever panics has said so on standard error.
         let prepared = prepared.unwrap_or_else(|_| Err(Arc::from("its preparation panicked")));
-        let mut spec = prepared.map_err(|reason| Next::Rest(MemberState::Failed { reason }))?;
+        let (mut spec, host) =
+            prepared.map_err(|reason| Next::Rest(MemberState::Failed { reason }))?;
         if let Some(era) = self.spec.as_ref().and_then(Spec::remembered) {
             spec = spec.remember(era);
         }
         self.spec = Some(spec.clone());
-        let client = Client::start(spec, MemberHost::new(&hub, &config.name));
-        // Those who wait for the hub to be gone do not wait for this.
-        drop(hub);
+        let host = MemberHost::new(host, &self.hub, &config.name);
+        let client = Client::start(spec, host);
         let mut states = client.states();
         loop {
             tokio::select! {
@@ -73,10 +79,17 @@ impl Keeper {
     }
 }
 
-/// Fills in the variables, which may read files and run programs, and says how to log in.
-fn prepare(hub: &Shared, config: &ServerConfig) -> Result<Spec, Arc<str>> {
+/// Fills in the variables, which may read files and run programs, says how to log in, and who is
+/// behind it.
+fn prepare(settings: &Settings, config: &ServerConfig) -> Result<Prepared, Arc<str>> {
+    Ok((spec(settings, config)?, (settings.host)(&config.name)))
+}
+
+type Prepared = (Spec, Arc<dyn Host>);
+
+fn spec(settings: &Settings, config: &ServerConfig) -> Result<Spec, Arc<str>> {
     let words = |error: &dyn std::error::Error| Arc::from(error.to_string());
-    let resolved = resolve(config, &*hub.settings.surroundings).map_err(|error| words(&error))?;
+    let resolved = resolve(config, &*settings.surroundings).map_err(|error| words(&error))?;
     let spec = resolved.spec;
     let Some(url) = resolved.url else {
         return Ok(spec);
@@ -99,7 +112,7 @@ fn prepare(hub: &Shared, config: &ServerConfig) -> Result<Spec, Arc<str>> {
             known.builder(url.reveal()).map_err(|error| words(&error))?
         }
     };
-    let login = (hub.settings.login)(LoginRequest {
+    let login = (settings.login)(LoginRequest {
         server: &config.name,
         callback_port,
         login,

@@ -19,8 +19,13 @@ pub(super) struct Uses {
 
 #[derive(Debug)]
 struct Used {
+    /// Who waits for an answer, or for the server to be ready.
     calls: usize,
+    /// Who wants it to run, and asks nothing of it.
+    holds: usize,
     last: Instant,
+    /// Calls in a row that were in vain.
+    in_vain: u32,
 }
 
 impl Uses {
@@ -28,20 +33,37 @@ impl Uses {
         Self {
             used: Mutex::new(Used {
                 calls: 0,
+                holds: 0,
                 last: Instant::now(),
+                in_vain: 0,
             }),
             suspicion: Notify::new(),
         }
     }
 
+    /// Does nobody want it to run?
     pub(super) fn are_none(&self) -> bool {
-        self.used().calls == 0
+        let used = self.used();
+        used.calls == 0 && used.holds == 0
+    }
+
+    /// May it be too busy to answer? Not if it has answered nothing for a while.
+    pub(super) fn keep_it_busy(&self) -> bool {
+        let used = self.used();
+        used.calls > 0 && used.in_vain < MOST_IN_VAIN
+    }
+
+    /// It is ready from now on.
+    pub(super) fn begin(&self) {
+        let mut used = self.used();
+        used.last = Instant::now();
+        used.in_vain = 0;
     }
 
     /// How long nobody has used it.
     pub(super) fn unused_for(&self) -> Duration {
         let used = self.used();
-        match used.calls {
+        match used.calls + used.holds {
             0 => used.last.elapsed(),
             _ => Duration::ZERO,
         }
@@ -65,20 +87,33 @@ pub(crate) struct InUse {
 }
 
 impl InUse {
-    pub(super) fn guard(member: &Arc<Member>) -> Guard {
-        let mut used = member.uses.used();
-        used.calls += 1;
-        used.last = Instant::now();
-        Guard(Arc::clone(member))
-    }
-
     /// A call was in vain: it is time to see whether the server is alive.
     pub(crate) fn suspect(&self) {
-        self.guard.0.uses.suspicion.notify_one();
+        let uses = &self.guard.member.uses;
+        let mut used = uses.used();
+        used.in_vain = used.in_vain.saturating_add(1);
+        drop(used);
+        uses.suspicion.notify_one();
+    }
+
+    /// A call was answered.
+    pub(crate) fn note_answer(&self) {
+        self.guard.member.uses.used().in_vain = 0;
     }
 
     pub(crate) fn member(&self) -> &Member {
-        &self.guard.0
+        &self.guard.member
+    }
+
+    /// From now on nothing is asked of it; it is only to run on.
+    pub(crate) fn hold(mut self) -> Self {
+        if !self.guard.is_hold {
+            self.guard.is_hold = true;
+            let mut used = self.guard.member.uses.used();
+            used.calls = used.calls.saturating_sub(1);
+            used.holds += 1;
+        }
+        self
     }
 }
 
@@ -92,9 +127,23 @@ impl Deref for InUse {
 
 /// Counts as a use until it is dropped.
 #[derive(Debug)]
-pub(super) struct Guard(Arc<Member>);
+pub(super) struct Guard {
+    member: Arc<Member>,
+    is_hold: bool,
+}
 
 impl Guard {
+    pub(super) fn new(member: &Arc<Member>) -> Self {
+        let mut used = member.uses.used();
+        used.calls += 1;
+        used.last = Instant::now();
+        drop(used);
+        Self {
+            member: Arc::clone(member),
+            is_hold: false,
+        }
+    }
+
     pub(super) const fn with(self, client: Client) -> InUse {
         InUse {
             client,
@@ -105,8 +154,15 @@ impl Guard {
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        let mut used = self.0.uses.used();
-        used.calls = used.calls.saturating_sub(1);
+        let mut used = self.member.uses.used();
+        let count = match self.is_hold {
+            true => &mut used.holds,
+            false => &mut used.calls,
+        };
+        *count = count.saturating_sub(1);
         used.last = Instant::now();
     }
 }
+
+/// So many, and whoever is still called is not busy but dead.
+const MOST_IN_VAIN: u32 = 3;

@@ -1,15 +1,16 @@
 //! Everything that can be called.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use switchboard_client::types::{
     CompleteRequestParams, CompletionArgument, CompletionReference, ContentBlock, ResourceContents,
 };
-use switchboard_hub::{Event, Hub, HubError};
+use switchboard_hub::{Event, Hub, HubError, MemberState, ToolFilter};
 
-use crate::child::{odd, server};
-use crate::running::{builder, hub, pid, soon};
+use crate::child::{faulty, odd, server};
+use crate::running::{builder, hub, pid, soon, until};
 
 fn text_of(contents: &ResourceContents) -> &str {
     match contents {
@@ -225,4 +226,37 @@ async fn document_003_resources_are_listed_and_read_by_tools() {
     let without = builder([]).build();
     assert!(without.own_tools().is_empty());
     assert!(without.call("list_resources").await.is_err());
+}
+
+#[tokio::test]
+async fn a_tool_that_is_denied_while_its_server_is_waited_for_is_not_called() {
+    let mut config = server("one");
+    config.idle = Some(Duration::from_millis(50));
+    let hub = hub([config]).await;
+    let mut events = hub.events();
+    until(&mut events, "one", |state| {
+        matches!(state, MemberState::Asleep)
+    })
+    .await;
+    let calling = hub.clone();
+    let call = tokio::spawn(async move { calling.call_on("one", "pid").await });
+    until(&mut events, "one", |state| {
+        matches!(state, MemberState::Starting)
+    })
+    .await;
+    hub.set_tools("one", ToolFilter::deny(["pid"])).unwrap();
+    let error = soon(call).await.unwrap().unwrap_err();
+    assert!(error.to_string().contains("denied"), "{error}");
+    hub.close().await;
+}
+
+#[tokio::test]
+async fn tools_of_the_hub_itself_are_cancelled_too() {
+    let (silent, _launch) = faulty("one", "no-handshake");
+    let hub = builder([silent]).resource_tools(true).build();
+    let call = hub.call("read_resource").arg("uri", "a://b");
+    let call = call.arg("server", "one").cancel_on(std::future::ready(()));
+    let error = soon(call).await.unwrap_err();
+    assert!(matches!(error, HubError::Cancelled), "{error}");
+    soon(hub.close()).await;
 }

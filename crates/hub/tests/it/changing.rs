@@ -184,4 +184,51 @@ async fn times_of_calls_change_without_a_new_connection() {
     hub.close().await;
 }
 
+#[tokio::test]
+async fn what_is_denied_of_a_new_server_outlives_the_end_of_the_old_one() {
+    for _ in 0..5 {
+        let hub = hub([server("one")]).await;
+        let mut events = hub.events();
+        let stopping = hub.clone();
+        let stopping = tokio::spawn(async move { stopping.set_servers(Vec::new()).await });
+        until(&mut events, "one", |state| {
+            matches!(state, MemberState::Stopped)
+        })
+        .await;
+        let mut denied = server("one");
+        denied.tools = ToolFilter::deny(["die"]);
+        hub.add_server(denied).unwrap();
+        soon(stopping).await.unwrap();
+        hub.connect("one").await.unwrap();
+        let tools = tools_of(&hub, "one");
+        assert!(tools.contains(&"pid".to_owned()) && !tools.contains(&"die".to_owned()));
+        hub.close().await;
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_was_disconnected_is_not_started_by_a_change() {
+    let hub = hub([server("one"), server("two")]).await;
+    hub.disconnect("one").await.unwrap();
+    let mut events = hub.events();
+    hub.set_servers(vec![changed("one"), changed("two")]).await;
+    until(&mut events, "two", MemberState::is_ready).await;
+    assert!(!state(&hub, "one").is_ready());
+    hub.connect("one").await.unwrap();
+    hub.close().await;
+}
+
+#[tokio::test]
+async fn resources_of_a_server_that_is_being_replaced_or_started_are_waited_for() {
+    let hub = hub([server("one")]).await;
+    hub.set_servers(vec![changed("one")]).await;
+    assert!(soon(hub.read("demo://state")).await.is_ok());
+    assert!(soon(hub.watch("demo://state")).await.is_ok());
+    hub.close().await;
+    let hub = Hub::new();
+    hub.set_servers(vec![server("one")]).await;
+    assert!(soon(hub.watch("demo://state")).await.is_ok());
+    hub.close().await;
+}
+
 const CALLS: usize = 200;

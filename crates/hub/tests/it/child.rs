@@ -201,6 +201,7 @@ fn answer_by_hand(oddity: &str) {
         })),
         _ => {}
     }
+    let mut lists = 0;
     for line in std::io::stdin().lock().lines() {
         let Ok(Ok(request)) = line.map(|line| serde_json::from_str::<Value>(&line)) else {
             return;
@@ -216,13 +217,19 @@ fn answer_by_hand(oddity: &str) {
                 },
                 "serverInfo": {"name": oddity, "version": "1"},
             }}),
-            ("tools/list", _) => json!({"result": {"tools": [
-                {"name": "echo", "inputSchema": {"type": "object"}},
-            ]}}),
+            ("tools/list", _) => {
+                lists += 1;
+                json!({"result": {"tools": [{"name": "echo", "inputSchema": {"type": "object"}}]}})
+            }
+            ("prompts/list" | "resources/list" | "resources/templates/list", "mute") => continue,
             ("prompts/list", "partial") => {
                 json!({"error": {"code": -32603, "message": "out of prompts"}})
             }
             ("ping", "deaf") => continue,
+            // How often it was listed.
+            ("tools/call", "restless") => {
+                json!({"result": {"content": [{"type": "text", "text": lists.to_string()}]}})
+            }
             ("tools/call", _) => json!({"result": {"content": [{"type": "text", "text": "here"}]}}),
             _ => json!({"error": {"code": -32601, "message": "not found"}}),
         };

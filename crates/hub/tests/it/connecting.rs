@@ -1,8 +1,12 @@
 //! Servers that are connected, disconnected, lost and found again.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use switchboard_hub::{Hub, HubError, MemberState, ServerConfig};
+use switchboard_auth::Secret;
+use switchboard_hub::{Config, Hub, HubError, MemberState, Origin, ServerConfig, Surroundings};
+use tokio::sync::mpsc;
 
 use crate::child::{faulty, server};
 use crate::running::{builder, hub, is_running, pid, soon, state, tools_of, until};
@@ -167,7 +171,80 @@ async fn a_server_that_is_disabled_is_not_started_by_anybody() {
     let error = soon(hub.call_on("one", "pid")).await.unwrap_err();
     assert!(error.to_string().contains("disabled"), "{error}");
     assert!(matches!(state(&hub, "one"), MemberState::Disabled));
+    hub.disconnect("one").await.unwrap();
+    assert!(matches!(state(&hub, "one"), MemberState::Disabled));
     hub.close().await;
+}
+
+#[tokio::test]
+async fn a_server_that_was_never_connected_is_started_by_the_first_call() {
+    let hub = builder([server("one"), server("two")]).build();
+    assert!(soon(hub.call("mcp__one__pid")).await.is_ok());
+    assert!(matches!(state(&hub, "two"), MemberState::Configured));
+    hub.close().await;
+}
+
+/// Runs one program, which takes as long as it is told to.
+#[derive(Debug)]
+struct Slow {
+    began: mpsc::UnboundedSender<()>,
+    goes_on: Mutex<std::sync::mpsc::Receiver<()>>,
+    has_ended: Arc<AtomicBool>,
+}
+
+impl Surroundings for Slow {
+    fn variable(&self, _: &str) -> Option<Secret> {
+        None
+    }
+
+    fn variable_names(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn file(&self, _: &std::path::Path) -> std::io::Result<Secret> {
+        Err(std::io::Error::other("there are none"))
+    }
+
+    fn command(&self, _: &[String]) -> std::io::Result<Secret> {
+        self.began.send(()).unwrap();
+        let _ = self.goes_on.lock().unwrap().recv();
+        self.has_ended.store(true, Ordering::SeqCst);
+        Ok(Secret::new(String::new()))
+    }
+
+    fn keyring(&self, _: &str) -> std::io::Result<Option<Secret>> {
+        Ok(None)
+    }
+
+    fn home(&self) -> Option<std::path::PathBuf> {
+        None
+    }
+}
+
+#[tokio::test]
+async fn programs_that_give_values_do_not_outlive_the_hub() {
+    let text = r#"{"mcpServers":{"one":{"command":"true","env":{"K":"${cmd:slow}"}}}}"#;
+    let config = Config::read(text, &Origin::text("mcp.json")).unwrap();
+    let (began, mut beginning) = mpsc::unbounded_channel();
+    let (go_on, goes_on) = std::sync::mpsc::channel();
+    let has_ended = Arc::new(AtomicBool::new(false));
+    let slow = Slow {
+        began,
+        goes_on: Mutex::new(goes_on),
+        has_ended: Arc::clone(&has_ended),
+    };
+    let hub = Hub::builder()
+        .config(config)
+        .surroundings(Arc::new(slow))
+        .build();
+    let connecting = hub.clone();
+    let connecting = tokio::spawn(async move { connecting.connect("one").await });
+    soon(beginning.recv()).await.unwrap();
+    let closing = tokio::spawn(async move { hub.close().await });
+    go_on.send(()).unwrap();
+    soon(closing).await.unwrap();
+    assert!(has_ended.load(Ordering::SeqCst));
+    assert!(soon(connecting).await.unwrap().is_err());
 }
 
 #[tokio::test]
@@ -209,13 +286,19 @@ async fn a_call_that_is_cancelled_while_its_server_starts_ends_at_once() {
         matches!(state, MemberState::Starting)
     })
     .await;
-    let call = hub
-        .read_on("one", "demo://state")
-        .cancel_on(std::future::ready(()));
-    let error = soon(call).await.unwrap_err();
+    for call in [hub.call_on("one", "echo"), hub.call("mcp__one__echo")] {
+        let error = soon(call.cancel_on(std::future::ready(()))).await;
+        assert_eq!(
+            error.unwrap_err().to_string(),
+            "cancelled while the server was waited for"
+        );
+    }
+    let late = hub
+        .call_on("one", "echo")
+        .deadline(Duration::from_millis(20));
     assert_eq!(
-        error.to_string(),
-        "cancelled while the server \"one\" was waited for"
+        soon(late).await.unwrap_err().to_string(),
+        "the deadline passed while the server was waited for"
     );
     connecting.abort();
     soon(hub.close()).await;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use switchboard_client::NoHost;
 use switchboard_hub::{Event, MemberState};
 
 use crate::child::{faulty, odd, server};
@@ -15,6 +16,15 @@ async fn a_list_that_fails_hides_no_other() {
     };
     assert!(reason.contains("out of prompts"), "{reason}");
     assert_eq!(tools_of(&hub, "one"), ["echo"]);
+    assert_eq!(text(&hub, "one", "echo").await.unwrap(), "here");
+    hub.close().await;
+}
+
+#[tokio::test]
+async fn a_list_that_does_not_come_hides_no_other() {
+    let hub = builder([odd("one", "mute")]).build();
+    soon(hub.connect("one")).await.unwrap();
+    assert!(matches!(state(&hub, "one"), MemberState::Ready(_)));
     assert_eq!(text(&hub, "one", "echo").await.unwrap(), "here");
     hub.close().await;
 }
@@ -39,13 +49,22 @@ async fn a_server_that_is_silent_is_started_anew_unless_it_works() {
 
 #[tokio::test]
 async fn a_server_whose_list_changes_all_the_time_is_listed_now_and_then() {
+    let began = std::time::Instant::now();
     let hub = hub([odd("restless", "restless"), server("good")]).await;
     let mut events = hub.events();
-    // Each of its lists is the same, so nobody hears of it.
-    for _ in 0..20 {
+    let mut lists = 0;
+    while lists < 3 {
         pid(&hub, "good").await;
-        assert_eq!(text(&hub, "restless", "echo").await.unwrap(), "here");
+        lists = text(&hub, "restless", "echo")
+            .await
+            .unwrap()
+            .parse()
+            .unwrap();
     }
+    // It says so five hundred times a second.
+    let most = 2 + began.elapsed().as_millis() / 250;
+    assert!(lists <= most, "{lists} lists, {most} at most");
+    // Each of its lists is the same, so nobody hears of it.
     let version = hub.catalog().version();
     hub.call_on("good", "grow").await.unwrap();
     let first = async {
@@ -58,6 +77,33 @@ async fn a_server_whose_list_changes_all_the_time_is_listed_now_and_then() {
     assert_eq!(&*soon(first).await, "good");
     assert_eq!(hub.catalog().version(), version + 1);
     soon(hub.close()).await;
+}
+
+#[tokio::test]
+async fn an_application_that_panics_fails_only_its_server() {
+    let hub = builder([server("one"), server("two")])
+        .host(|server| {
+            assert_ne!(server, "one", "on purpose");
+            NoHost
+        })
+        .build();
+    let error = soon(hub.connect("one")).await.unwrap_err();
+    assert!(error.to_string().contains("panicked"), "{error}");
+    soon(hub.connect("two")).await.unwrap();
+    hub.close().await;
+}
+
+#[tokio::test]
+async fn times_that_never_pass_are_times() {
+    let hub = builder([server("one")])
+        .time_between_pings(Duration::MAX)
+        .optional_patience(Duration::MAX)
+        .wait_for_server(Duration::MAX)
+        .build();
+    soon(hub.connect_all()).await;
+    let pid = hub.call_on("one", "pid").deadline(Duration::MAX);
+    soon(pid).await.unwrap();
+    hub.close().await;
 }
 
 #[tokio::test]

@@ -7,6 +7,7 @@
 //! - `documents`: what the design documents want, under their own numbers
 //! - `connecting`, `sleeping`, `changing`: servers that come, go, sleep and change
 //! - `calling`: tools, resources, prompts, completions; `sessions`: servers that are not shared
+//! - `remote`: servers over HTTP that come and go
 //! - `many`: fifty servers, good and bad; `faults`: one that misbehaves
 
 #![expect(
@@ -24,6 +25,7 @@ mod documents;
 mod faults;
 mod given;
 mod many;
+mod remote;
 mod resources;
 mod running;
 mod search;

@@ -68,3 +68,30 @@ async fn a_process_of_a_session_that_died_is_started_again() {
     assert_ne!(pid(&session, "own").await, before);
     hub.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_process_of_a_session_is_started_behind_a_disconnect() {
+    let hub = hub([personal("own")]).await;
+    let session = hub.session();
+    pid(&session, "own").await;
+    let calls: Vec<_> = (0..4)
+        .map(|_| {
+            let session = session.clone();
+            tokio::spawn(async move {
+                let mut last = None;
+                while let Ok(result) = session.call_on("own", "pid").await {
+                    last = Some(result.joined_text().parse().unwrap());
+                }
+                // It is tried once more, when it has certainly begun to end.
+                let again = session.call_on("own", "pid").await;
+                again.map_or(last, |result| Some(result.joined_text().parse().unwrap()))
+            })
+        })
+        .collect();
+    hub.disconnect("own").await.unwrap();
+    for call in calls {
+        let last: Option<u32> = soon(call).await.unwrap();
+        assert!(!last.is_some_and(is_running));
+    }
+    hub.close().await;
+}

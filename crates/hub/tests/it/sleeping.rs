@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use switchboard_hub::{Hub, MemberState, ServerConfig, Start};
 
-use crate::child::server;
-use crate::running::{builder, hub, is_running, pid, soon, state, tools_of, until};
+use crate::child::{odd, server};
+use crate::running::{builder, hub, is_running, pid, soon, state, text, tools_of, until};
 
 fn lazy(name: &str) -> ServerConfig {
     let mut config = server(name);
@@ -127,4 +127,52 @@ async fn a_hub_without_a_folder_keeps_nothing() {
     again.connect_all().await;
     assert_eq!(again.catalog().tools().len(), 0);
     again.close().await;
+}
+
+#[tokio::test]
+async fn a_server_that_is_slower_to_list_than_it_may_be_unused_is_called_all_the_same() {
+    let mut config = odd("one", "mute");
+    config.start = Start::Lazy;
+    config.idle = Some(Duration::from_millis(50));
+    let hub = hub([config]).await;
+    for _ in 0..2 {
+        assert_eq!(soon(text(&hub, "one", "echo")).await.unwrap(), "here");
+    }
+    hub.close().await;
+}
+
+#[tokio::test]
+async fn a_server_that_is_to_sleep_before_it_was_connected_sleeps() {
+    let hub = builder([server("one")]).build();
+    let plan = hub.set_servers(vec![lazy("one")]).await;
+    assert_eq!(plan.update, ["one"]);
+    soon(hub.connect_all()).await;
+    assert!(matches!(state(&hub, "one"), MemberState::Asleep));
+    soon(text(&hub, "one", "pid")).await.unwrap();
+    hub.close().await;
+}
+
+#[tokio::test]
+async fn a_change_of_something_else_wakes_nobody() {
+    let mut config = server("one");
+    config.idle = Some(Duration::from_millis(50));
+    let hub = hub([config.clone()]).await;
+    let mut events = hub.events();
+    until(&mut events, "one", |state| {
+        matches!(state, MemberState::Asleep)
+    })
+    .await;
+    config.display_name = Some("another".to_owned());
+    hub.set_servers(vec![config]).await;
+    // What it was told before it is told of the second change it has taken in by then.
+    hub.disconnect("one").await.unwrap();
+    let states = async {
+        loop {
+            if let Some(switchboard_hub::Event::State { state, .. }) = events.next().await {
+                return state;
+            }
+        }
+    };
+    assert!(matches!(soon(states).await, MemberState::Stopped));
+    hub.close().await;
 }
