@@ -7,7 +7,9 @@
 //! basic/patterns/mrtr.
 
 use std::collections::HashMap;
+use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context as TaskContext, Waker};
 
 use serde::de::DeserializeOwned;
 use switchboard_client::{Abilities, Answering, Asked, Host, Payload, Refusal};
@@ -16,6 +18,7 @@ use switchboard_protocol::jsonrpc::ErrorObject;
 use switchboard_protocol::types::{
     ClientCapabilities, CreateMessageRequestParams, CreateMessageResult, ElicitRequestFormParams,
     ElicitRequestParams, ElicitRequestUrlParams, ElicitResult, InputRequest, ListRootsResult,
+    LoggingMessageNotificationParams,
 };
 use switchboard_server::{AskError, Context};
 use tokio::sync::{mpsc, oneshot};
@@ -34,7 +37,28 @@ pub(crate) enum Asker {
     /// A client that waits for the call and can be asked meanwhile.
     Now(Context),
     /// A client that is told to come again with the answer.
-    Later(mpsc::Sender<Question>, Arc<ClientCapabilities>),
+    Later {
+        questions: mpsc::Sender<Question>,
+        capabilities: Arc<ClientCapabilities>,
+        /// The request that waits for the call, while one does.
+        listener: Listener,
+    },
+}
+
+/// Who hears of a call.
+pub(crate) type Listener = Arc<Mutex<Option<Context>>>;
+
+impl Asker {
+    /// The request that waits for the call, if one does.
+    fn context(&self) -> Option<Context> {
+        match self {
+            Self::Now(context) => Some(context.clone()),
+            Self::Later { listener, .. } => {
+                let listener = listener.lock().unwrap_or_else(PoisonError::into_inner);
+                listener.clone()
+            }
+        }
+    }
 }
 
 /// A question for a client that must come again with the answer.
@@ -71,6 +95,22 @@ impl Desk {
         }
     }
 
+    /// The call that a server's log belongs to. It does not say; but if all calls there are of one
+    /// connection, it is for nobody else.
+    fn listener(&self, server: &str) -> Option<Context> {
+        let open = self.open();
+        let of_server = open.iter().filter(|((of, _), _)| **of == *server);
+        let mut contexts = of_server.map(|(_, asker)| asker.context());
+        let first = contexts.next()??;
+        let connection = first.connection()?;
+        contexts
+            .all(|other| {
+                let other = other.and_then(|other| other.connection());
+                other.is_some_and(|other| other.is_same(&connection))
+            })
+            .then_some(first)
+    }
+
     fn open(&self) -> MutexGuard<'_, HashMap<CallName, Asker>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -93,12 +133,14 @@ impl Drop for Entered {
 #[derive(Debug)]
 pub(crate) struct ServerHost {
     desk: Arc<Desk>,
+    server: Arc<str>,
 }
 
 impl ServerHost {
-    pub(crate) fn new(desk: &Arc<Desk>) -> Self {
+    pub(crate) fn new(desk: &Arc<Desk>, server: &str) -> Self {
         Self {
             desk: Arc::clone(desk),
+            server: Arc::from(server),
         }
     }
 
@@ -147,7 +189,11 @@ impl Host for ServerHost {
         Box::pin(async move {
             match self.asker(&asked)? {
                 Asker::Now(context) => context.sample(NAME, request).await.map_err(refusal),
-                Asker::Later(questions, capabilities) => {
+                Asker::Later {
+                    questions,
+                    capabilities,
+                    ..
+                } => {
                     let wants_tools = request.tools.is_some() || request.tool_choice.is_some();
                     let can = capabilities.accepts_sampling()
                         && (!wants_tools || capabilities.accepts_sampling_tools());
@@ -158,6 +204,12 @@ impl Host for ServerHost {
         })
     }
 
+    fn hear_log(&self, message: LoggingMessageNotificationParams) {
+        if let Some(context) = self.desk.listener(&self.server) {
+            at_once(context.log(message.level, &message.data));
+        }
+    }
+
     fn list_roots(&self, asked: Asked) -> Answering<'_, ListRootsResult> {
         Box::pin(async move {
             match self.asker(&asked)? {
@@ -165,7 +217,11 @@ impl Host for ServerHost {
                     let roots = context.roots(NAME).await.map_err(refusal)?;
                     Ok(ListRootsResult::new(roots))
                 }
-                Asker::Later(questions, capabilities) => {
+                Asker::Later {
+                    questions,
+                    capabilities,
+                    ..
+                } => {
                     let can = capabilities.accepts_roots();
                     ask_later(
                         &questions,
@@ -180,10 +236,20 @@ impl Host for ServerHost {
     }
 }
 
+/// Does what can be done at once, and does not wait for a client that is slow to read.
+pub(crate) fn at_once(telling: impl Future<Output = ()>) {
+    let telling = std::pin::pin!(telling);
+    let _ = telling.poll(&mut TaskContext::from_waker(Waker::noop()));
+}
+
 async fn elicit(asker: Asker, mut params: ElicitRequestParams) -> Result<ElicitResult, Refusal> {
     match asker {
         Asker::Now(context) => context.elicit_with(NAME, params).await.map_err(refusal),
-        Asker::Later(questions, capabilities) => {
+        Asker::Later {
+            questions,
+            capabilities,
+            ..
+        } => {
             let can = match &mut params {
                 ElicitRequestParams::Url(visit) => {
                     // The stateless era has none.

@@ -5,14 +5,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use switchboard_hub::{Hub, HubBuilder, Naming, Prefix};
-use switchboard_protocol::types::Implementation;
+use switchboard_protocol::types::{Implementation, LoggingLevel};
 use switchboard_server::Site;
 use tokio::task::AbortHandle;
 
 use crate::changes;
 use crate::desk::{Desk, ServerHost};
 use crate::lot::Lot;
-use crate::relay::Relay;
+use crate::relay::{Parts, Relay};
+use crate::watches::Watches;
 
 /// Many servers, served as one.
 ///
@@ -132,12 +133,23 @@ impl GatewayBuilder {
         let hub = self
             .hub
             .naming(Naming::new(prefix))
-            .host(move |_| ServerHost::new(&asking))
+            .log_level(LoggingLevel::Debug)
+            .host(move |server| ServerHost::new(&asking, server))
             .build();
         let lot = Arc::new(Lot::new(self.most_parked, self.park_life));
-        let relay = Relay::new(hub.clone(), desk, lot, self.names, self.info);
+        let (watches, changed) = Watches::new();
+        let relay = Relay::new(
+            Parts {
+                hub: hub.clone(),
+                desk,
+                lot,
+                watches,
+            },
+            self.names,
+            self.info,
+        );
         let site = Site::new(relay);
-        let telling = changes::tell(&hub, &site);
+        let telling = changes::tell(&hub, &site, changed);
         Gateway { hub, site, telling }
     }
 }

@@ -20,12 +20,13 @@
 //! 2. `relay`: one call, from a client to its server and back
 //! 3. `desk`: what a server asks in the midst of a call, and who is asked; `lot`: calls that wait
 //!    for a client that must come again with the answer
-//! 4. `changes`: what servers tell, and who hears it
+//! 4. `changes`, `watches`: what servers tell, and who hears it
 
 mod changes;
 mod desk;
 mod gateway;
 mod lot;
 mod relay;
+mod watches;
 
 pub use gateway::{Gateway, GatewayBuilder, Names};

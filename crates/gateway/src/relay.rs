@@ -8,6 +8,7 @@ mod lists;
 mod names;
 mod pursuit;
 
+use std::ops::Deref;
 use std::sync::Arc;
 
 use switchboard_client::Payload;
@@ -16,14 +17,15 @@ use switchboard_protocol::jsonrpc::ErrorObject;
 use switchboard_protocol::types::{
     CallToolResult, CompleteRequestParams, CompleteResult, CompletionReference, GetPromptResult,
     Implementation, PromptsCapability, ReadResourceResult, ResourcesCapability, ServerCapabilities,
-    ToolsCapability,
+    SubscriptionFilter, ToolsCapability,
 };
 use switchboard_protocol::{Method, RawJson};
-use switchboard_server::{About, Answer, Call, Context, Reply, Service};
+use switchboard_server::{About, Answer, Call, Connection, Context, Reply, Service};
 
 use crate::desk::Desk;
 use crate::gateway::Names;
 use crate::lot::Lot;
+use crate::watches::Watches;
 
 pub(crate) use pursuit::Pursuit;
 
@@ -34,25 +36,31 @@ use names::NameTable;
 pub(crate) struct Relay(Arc<Inner>);
 
 struct Inner {
-    hub: Hub,
-    desk: Arc<Desk>,
-    lot: Arc<Lot>,
+    parts: Parts,
     names: NameTable,
     info: Implementation,
 }
 
+/// What calls go through.
+pub(crate) struct Parts {
+    pub(crate) hub: Hub,
+    pub(crate) desk: Arc<Desk>,
+    pub(crate) lot: Arc<Lot>,
+    pub(crate) watches: Arc<Watches>,
+}
+
+impl Deref for Inner {
+    type Target = Parts;
+
+    fn deref(&self) -> &Parts {
+        &self.parts
+    }
+}
+
 impl Relay {
-    pub(crate) fn new(
-        hub: Hub,
-        desk: Arc<Desk>,
-        lot: Arc<Lot>,
-        names: Names,
-        info: Implementation,
-    ) -> Self {
+    pub(crate) fn new(parts: Parts, names: Names, info: Implementation) -> Self {
         Self(Arc::new(Inner {
-            hub,
-            desk,
-            lot,
+            parts,
             names: NameTable::new(names),
             info,
         }))
@@ -64,6 +72,18 @@ impl Service for Relay {
         let mut about = About::new(self.0.info.clone(), self.0.capabilities());
         about.instructions = self.0.instructions();
         about
+    }
+
+    fn listening(&self, filter: &SubscriptionFilter, connection: Connection) {
+        for uri in filter.resources() {
+            let (relay, uri, connection) = (Arc::clone(&self.0), uri.clone(), connection.clone());
+            tokio::spawn(async move {
+                let added = relay.watches.add(&relay.hub, &uri, connection).await;
+                if let Err(error) = added {
+                    tracing::debug!("{uri} is not watched: {error}");
+                }
+            });
+        }
     }
 
     fn call(&self, call: Call<'_>) -> Reply {
@@ -80,6 +100,10 @@ impl Service for Relay {
             Some(Method::CompletionComplete) => {
                 Reply::later(async move { relay.complete(context).await })
             }
+            Some(Method::ResourcesSubscribe) => {
+                Reply::later(async move { relay.subscribe(context).await })
+            }
+            Some(Method::ResourcesUnsubscribe) => Reply::Now(relay.unsubscribe(&context)),
             _ => Reply::Now(Answer::Error(ErrorObject::method_not_found(
                 call.method.as_str(),
             ))),
@@ -88,6 +112,33 @@ impl Service for Relay {
 }
 
 impl Inner {
+    async fn subscribe(&self, context: Context) -> Answer {
+        let uri = match uri_of(&context) {
+            Ok(uri) => uri,
+            Err(error) => return Answer::Error(error),
+        };
+        let Some(connection) = context.connection() else {
+            return Answer::Error(ErrorObject::internal("the call has ended"));
+        };
+        match self.watches.add(&self.hub, &uri, connection).await {
+            Ok(()) => Answer::Result(Payload::empty()),
+            Err(error) => Answer::Error(error_of(error, context.method(), context.revision())),
+        }
+    }
+
+    /// Whoever wants to hear no more need not have heard before.
+    fn unsubscribe(&self, context: &Context) -> Answer {
+        match uri_of(context) {
+            Ok(uri) => {
+                if let Some(connection) = context.connection() {
+                    self.watches.remove(&uri, &connection);
+                }
+                Answer::Result(Payload::empty())
+            }
+            Err(error) => Answer::Error(error),
+        }
+    }
+
     async fn call_tool(&self, context: Context) -> Answer {
         let name = match params_of(&context).and_then(|params| member_of(params.name(), "name")) {
             Ok(name) => name,
@@ -128,9 +179,7 @@ impl Inner {
     }
 
     async fn read(&self, context: Context) -> Answer {
-        let uri =
-            params_of(&context).and_then(|params| member_of(params.string_member("uri"), "uri"));
-        match uri {
+        match uri_of(&context) {
             Ok(uri) => {
                 let call = self.hub.read(&uri);
                 self.relay::<_, ReadResourceResult>(call, context).await
@@ -247,6 +296,7 @@ impl Offered {
         if self.resources {
             let mut resources = ResourcesCapability::default();
             resources.list_changed = Some(true);
+            resources.subscribe = Some(true);
             capabilities.resources = Some(resources);
         }
         if self.completions {
@@ -254,6 +304,10 @@ impl Offered {
         }
         capabilities
     }
+}
+
+fn uri_of(context: &Context) -> Result<String, ErrorObject> {
+    params_of(context).and_then(|params| member_of(params.string_member("uri"), "uri"))
 }
 
 fn params_of(context: &Context) -> Result<&Payload, ErrorObject> {

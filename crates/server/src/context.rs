@@ -30,6 +30,7 @@ use switchboard_protocol::{Era, Payload, RawJson, Revision};
 use switchboard_transport::http::Principal;
 use tokio::sync::Notify;
 
+use crate::connection::Connection;
 use crate::link::Link;
 use crate::tasks::{Grant, TaskError};
 
@@ -234,6 +235,17 @@ impl Context {
             }
             told.await;
         }
+    }
+
+    /// The connection that the call came on. None once it goes on as a task.
+    pub fn connection(&self) -> Option<Connection> {
+        let Way::Call { link, .. } = self.way() else {
+            return None;
+        };
+        let session = link.session().map(|session| session.link);
+        Some(Connection::new(
+            session.unwrap_or_else(|| Arc::downgrade(&link)),
+        ))
     }
 
     /// The call as it came.

@@ -54,6 +54,7 @@ mod arguments;
 mod audience;
 mod catalog;
 mod completion;
+mod connection;
 mod context;
 mod core;
 mod error;
@@ -81,6 +82,7 @@ mod validate;
 mod words;
 
 pub use completion::Completing;
+pub use connection::Connection;
 pub use context::{AskError, Context, Elicited, Progress};
 pub use error::BuildError;
 pub use failure::Failure;

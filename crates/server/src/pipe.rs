@@ -246,6 +246,11 @@ where
                     Output::Serve(serve) => self.serve(now, serve),
                     Output::Opened(caller) => self.caller = Some(caller),
                     Output::Told(told) => tell(&*self.site.service, told, self.caller.as_ref()),
+                    Output::Listening { filter, .. } => {
+                        let link = Weak::clone(&self.link.me) as Weak<dyn Link>;
+                        let connection = crate::Connection::new(link);
+                        self.site.service.listening(&filter, connection);
+                    }
                     // A pipe has no streams to open or end, and levels are the machine's.
                     _ => {}
                 }

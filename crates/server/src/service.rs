@@ -11,8 +11,9 @@ use std::sync::Arc;
 use switchboard_protocol::Payload;
 use switchboard_protocol::jsonrpc::{MethodName, Notification};
 use switchboard_protocol::machine::server::Caller;
-use switchboard_protocol::types::{Implementation, ServerCapabilities};
+use switchboard_protocol::types::{Implementation, ServerCapabilities, SubscriptionFilter};
 
+use crate::connection::Connection;
 use crate::context::Context;
 
 pub use switchboard_protocol::machine::server::Answer;
@@ -31,6 +32,12 @@ pub trait Service: Send + Sync + 'static {
     /// Results go out as they are given here: one that is newer than the caller's
     /// [revision](Context::revision) must be stepped down before.
     fn call(&self, call: Call<'_>) -> Reply;
+
+    /// A client of the stateless era listens from now on, until the connection ends at the latest.
+    /// One of the handshake era subscribes by calls.
+    fn listening(&self, filter: &SubscriptionFilter, connection: Connection) {
+        let _ = (filter, connection);
+    }
 
     /// A client has told something, such as that its roots have changed.
     fn told(&self, notification: Notification, caller: Option<&Arc<Caller>>) {

@@ -6,7 +6,6 @@
 use std::collections::BTreeMap;
 use std::future::IntoFuture;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context as TaskContext, Waker};
 
 use switchboard_client::Payload;
 use switchboard_client::types::ProgressNotificationParams;
@@ -19,7 +18,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use super::Inner;
-use crate::desk::{Asker, Question};
+use crate::desk::{Asker, Listener, Question, at_once};
 use crate::lot::Parked;
 
 /// What came of a call.
@@ -44,8 +43,6 @@ pub(crate) struct Pursuit {
     listener: Listener,
     asked: u32,
 }
-
-type Listener = Arc<Mutex<Option<Context>>>;
 
 /// Nobody waits for it any more: it is cancelled at the server.
 impl Drop for Pursuit {
@@ -102,7 +99,12 @@ fn begin<O: Operation<Output = Payload>>(
     let (asking, questions) = mpsc::channel(MOST_QUESTIONS);
     let capabilities = Arc::new(context.capabilities().clone());
     let listener: Listener = Arc::new(Mutex::new(Some(context.clone())));
-    let call = prepared(relay, call, Asker::Later(asking, capabilities), &listener);
+    let asker = Asker::Later {
+        questions: asking,
+        capabilities,
+        listener: Arc::clone(&listener),
+    };
+    let call = prepared(relay, call, asker, &listener);
     Pursuit {
         task: tokio::spawn(call.into_future()),
         questions,
@@ -204,11 +206,7 @@ fn tell_progress(context: &Context, progress: &ProgressNotificationParams) {
     if let Some(message) = &progress.message {
         said = said.message(message);
     }
-    let mut telling = std::pin::pin!(context.progress(said));
-    // It is sent by the first look; the rest is waiting.
-    let _ = telling
-        .as_mut()
-        .poll(&mut TaskContext::from_waker(Waker::noop()));
+    at_once(context.progress(said));
 }
 
 const PURPOSE: &str = "requestState";

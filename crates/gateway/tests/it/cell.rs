@@ -23,6 +23,8 @@ pub(crate) struct Cell {
     pub(crate) gateway: Gateway,
     /// What the client's user was asked.
     pub(crate) asked: Arc<Mutex<Vec<String>>>,
+    /// What the client has heard.
+    pub(crate) logged: Arc<Mutex<Vec<String>>>,
 }
 
 /// Which era the client speaks, and which the servers.
@@ -55,11 +57,20 @@ impl Cell {
             assert!(status.state.is_ready(), "{}: {}", status.name, status.state);
         }
         let asked = Arc::new(Mutex::new(Vec::new()));
-        let client = connect(&gateway, eras.client, user(&asked)).await;
+        let logged = Arc::new(Mutex::new(Vec::new()));
+        let hearing = Arc::clone(&logged);
+        let user = user(&asked).on_log(move |message| {
+            hearing
+                .lock()
+                .unwrap()
+                .push(message.data.as_str().to_owned());
+        });
+        let client = connect(&gateway, eras.client, user).await;
         Self {
             client,
             gateway,
             asked,
+            logged,
         }
     }
 

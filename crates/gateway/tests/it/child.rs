@@ -7,7 +7,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use switchboard_hub::ServerConfig;
 use switchboard_protocol::types::{
-    CallToolResult, ContentBlock, CreateMessageRequestParams, Resource, SamplingMessage,
+    CallToolResult, ContentBlock, CreateMessageRequestParams, LoggingLevel, Resource,
+    SamplingMessage,
 };
 use switchboard_protocol::{Era, Revision};
 use switchboard_server::{
@@ -69,7 +70,7 @@ struct Row {
 
 fn behind() -> Server {
     let server = Server::new("behind", "1.0.0").instructions("Be kind.");
-    let handle = server.handle();
+    let (handle, touching) = (server.handle(), server.handle());
     server
         .tool(tool("add", async |add: Add| add.a + add.b))
         .tool(tool("pid", async || std::process::id()))
@@ -100,6 +101,14 @@ fn behind() -> Server {
         .tool(tool("link", async || {
             let resource = Resource::new("demo://state", "state");
             CallToolResult::new(vec![ContentBlock::resource_link(resource)])
+        }))
+        .tool(tool("touch", move || {
+            touching.resource_updated("demo://state");
+            std::future::ready("touched")
+        }))
+        .tool(tool("log", async |context: Context| {
+            context.log(LoggingLevel::Warning, "careful").await;
+            "logged"
         }))
         .tool(tool("grow", move || {
             let added = handle.add_tool(tool("grown", async || "new"));

@@ -1,7 +1,10 @@
 //! What clients see of the servers, in all four cells.
 
-use switchboard_client::types::SubscriptionFilter;
+use std::time::Duration;
+
+use switchboard_client::types::{LoggingLevel, SubscriptionFilter};
 use switchboard_client::{Change, State};
+use tokio::time::timeout;
 
 use crate::cell::{Cell, in_each, soon};
 
@@ -11,8 +14,8 @@ async fn everything_of_all_servers_is_listed_in_one_order() {
         let cell = Cell::open(eras, &["two", "one"]).await;
         let tools = soon(cell.client.tools()).await.unwrap();
         let names: Vec<_> = tools.iter().map(|tool| tool.name.as_str()).collect();
-        assert_eq!(names.len(), 22);
-        assert!(names[0].starts_with("one__") && names[21].starts_with("two__"));
+        assert_eq!(names.len(), 26);
+        assert!(names[0].starts_with("one__") && names[25].starts_with("two__"));
         let prompts = soon(cell.client.prompts()).await.unwrap();
         let prompts: Vec<_> = prompts.iter().map(|prompt| prompt.name.as_str()).collect();
         assert_eq!(prompts, ["one__review", "two__review"]);
@@ -41,6 +44,45 @@ async fn clients_hear_of_new_tools_in_the_manner_of_their_era() {
         let change = soon(changes.next()).await.unwrap();
         assert_eq!(change, Some(Change::Tools));
         assert_eq!(cell.text("one__grown").await, "new");
+        cell.close().await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn clients_hear_of_a_resource_that_they_watch() {
+    in_each(|eras| async move {
+        let cell = Cell::open(eras, &["one"]).await;
+        let mut filter = SubscriptionFilter::default();
+        filter.resource_subscriptions = Some(vec!["demo://state".to_owned()]);
+        let mut changes = soon(cell.client.listen(filter)).await.unwrap();
+        let told = async {
+            loop {
+                cell.text("one__touch").await;
+                // In the stateless era the server agrees while the client is answered already.
+                let change = timeout(Duration::from_millis(200), changes.next()).await;
+                if let Ok(change) = change {
+                    return change.unwrap();
+                }
+            }
+        };
+        let change = soon(told).await;
+        assert_eq!(change, Some(Change::Resource("demo://state".to_owned())));
+        cell.close().await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_a_server_logs_is_heard_by_the_one_who_called() {
+    in_each(|eras| async move {
+        let cell = Cell::open(eras, &["one"]).await;
+        soon(cell.client.set_log_level(LoggingLevel::Info))
+            .await
+            .unwrap();
+        assert_eq!(cell.text("one__log").await, "logged");
+        let heard = cell.logged.lock().unwrap().clone();
+        assert_eq!(heard, ["\"careful\""], "{eras:?}");
         cell.close().await;
     })
     .await;

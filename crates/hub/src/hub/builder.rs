@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use switchboard_auth::{AuthError, OAuth, OAuthBuilder};
+use switchboard_client::types::LoggingLevel;
 use switchboard_client::{Host, NoHost};
 
 use super::Hub;
@@ -35,6 +36,8 @@ pub(crate) struct Settings {
     pub(crate) wait_for_server: Duration,
     /// How often a process that nobody calls is asked for a sign of life.
     pub(crate) time_between_pings: Option<Duration>,
+    /// From which level on servers are to log.
+    pub(crate) log_level: Option<LoggingLevel>,
     /// Where what servers offer is kept.
     pub(crate) cache: Option<Arc<PathBuf>>,
     /// Whether resources can be listed and read by tools.
@@ -70,6 +73,7 @@ impl HubBuilder {
                 optional_patience: OPTIONAL_PATIENCE,
                 wait_for_server: WAIT_FOR_SERVER,
                 time_between_pings: Some(TIME_BETWEEN_PINGS),
+                log_level: None,
                 cache: None,
                 has_resource_tools: false,
             },
@@ -150,6 +154,13 @@ impl HubBuilder {
     /// One that gives none is started anew. None: never, unless a call was in vain.
     pub fn time_between_pings(mut self, time: impl Into<Option<Duration>>) -> Self {
         self.settings.time_between_pings = time.into();
+        self
+    }
+
+    /// From which level on servers are to log. By default each decides for itself, and those of the
+    /// stateless era do not.
+    pub fn log_level(mut self, level: LoggingLevel) -> Self {
+        self.settings.log_level = Some(level);
         self
     }
 

@@ -53,6 +53,7 @@ impl Keeper {
             Role::Shared => listening = Some(Listening::new(client, &served.ready)),
             Role::Personal => self.stand_ready(&mut served),
         }
+        let mut asking_for_logs = self.ask_for_logs(&served);
         let mut health = Health::new(client, self.time_between_pings());
         loop {
             while let Some(kind) = served.lists.take() {
@@ -105,6 +106,7 @@ impl Keeper {
                         return Next::Rest(MemberState::Asleep);
                     }
                 }
+                Some(_) = asking_for_logs.join_next() => {}
                 () = health.fails(&self.uses) => {
                     let reason = format!("it did not answer {MOST_MISSED} pings in a row");
                     return Next::Again {
@@ -114,6 +116,17 @@ impl Keeper {
                 }
             }
         }
+    }
+
+    /// Says from which level on it is to log, if that is wanted. If it does not listen, so be it.
+    fn ask_for_logs(&self, served: &Served<'_>) -> JoinSet<()> {
+        let mut asking = JoinSet::new();
+        let level = self.hub.upgrade().and_then(|hub| hub.settings.log_level);
+        if let Some(level) = level.filter(|_| served.ready.capabilities.logging.is_some()) {
+            let client = served.client.clone();
+            asking.spawn(async move { drop(client.set_log_level(level).await) });
+        }
+        asking
     }
 
     /// What a server offers is known, or could not be.

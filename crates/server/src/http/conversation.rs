@@ -30,6 +30,7 @@ use tokio::task::AbortHandle;
 use super::Home;
 use super::lane::{First, Lanes, Resumes};
 use super::waiting::{Later, Ready, Taken, Waiting};
+use crate::connection::Connection;
 use crate::context::{Context, Visitor};
 use crate::core::Core;
 use crate::link::{Asked, Link, Session, SessionName};
@@ -394,8 +395,14 @@ impl Conversation {
             let caller = state.caller.clone();
             drop(state);
             for errand in errands.extract_if(.., |errand| !is_serve(errand)) {
-                if let Output::Told(told) = errand {
-                    tell(&*self.home.site.service, told, caller.as_ref());
+                match errand {
+                    Output::Told(told) => tell(&*self.home.site.service, told, caller.as_ref()),
+                    Output::Listening { filter, .. } => {
+                        let link = Arc::downgrade(self) as Weak<dyn Link>;
+                        let connection = Connection::new(link);
+                        self.home.site.service.listening(&filter, connection);
+                    }
+                    _ => {}
                 }
             }
         }
@@ -523,7 +530,13 @@ impl Conversation {
     }
 
     fn settle(self: &Arc<Self>, state: &mut State, stage: Stage, out: &mut Vec<Output>) {
-        let is_errand = |output: &Output| matches!(output, Output::Serve(_) | Output::Told(_));
+        let is_listening = |output: &Output| matches!(output, Output::Listening { .. });
+        if self.kind == Kind::Stateless && out.iter().any(is_listening) {
+            self.join_audience();
+        }
+        let is_errand = |output: &Output| {
+            matches!(output, Output::Serve(_) | Output::Told(_)) || is_listening(output)
+        };
         for output in out.extract_if(.., |output| !is_errand(output)) {
             match output {
                 Output::Send { lane, message } => state.lanes.send(self, lane, message, stage),
@@ -534,9 +547,6 @@ impl Conversation {
                 Output::Opened(caller) => {
                     state.lanes.resumes = self.resumes(caller.revision);
                     state.caller = Some(caller);
-                }
-                Output::Listening { .. } if self.kind == Kind::Stateless => {
-                    self.join_audience();
                 }
                 // What else there is concerns the machine alone.
                 _ => {}
