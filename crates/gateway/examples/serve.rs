@@ -8,6 +8,7 @@
 //! tools as the servers have them.
 
 use std::error::Error;
+use std::io::Write;
 use std::net::Ipv4Addr;
 
 use switchboard_gateway::{Gateway, Names};
@@ -28,18 +29,19 @@ async fn main() -> Result<(), Box<dyn Error>> {
     }
     let config = Config::from_file(file.ok_or("a configuration is missing")?)?;
     for problem in &config.problems {
-        eprintln!("{problem}");
+        say(format_args!("{problem}"))?;
     }
     let gateway = Gateway::builder(Hub::builder().config(config))
         .names(names)
         .build();
     for server in gateway.hub().connect_all().await {
-        eprintln!("{}: {}", server.name, server.state);
+        say(format_args!("{}: {}", server.name, server.state))?;
     }
     match port {
         Some(port) => {
             let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
-            eprintln!("listening on http://{}/mcp", listener.local_addr()?);
+            let address = listener.local_addr()?;
+            say(format_args!("listening on http://{address}/mcp"))?;
             let settings = gateway.site().http_settings();
             let site = gateway.site();
             site.serve_http_on(listener, settings, shutdown_signal())
@@ -49,4 +51,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
     }
     gateway.hub().close().await;
     Ok(())
+}
+
+/// On standard error: standard output may be the connection.
+fn say(words: std::fmt::Arguments<'_>) -> std::io::Result<()> {
+    writeln!(std::io::stderr(), "{words}")
 }
