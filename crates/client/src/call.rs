@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use switchboard_protocol::jsonrpc::MethodName;
 use switchboard_protocol::machine::client::{CallKey, CallRequest, Timeouts as CallTimeouts};
 use switchboard_protocol::types::{CallToolResult, ProgressNotificationParams};
@@ -63,6 +64,8 @@ pub(crate) struct Options {
     was_sent: bool,
     /// The request that is out.
     sent: Option<Sent>,
+    /// What the caller adds to the `_meta` of its requests.
+    meta: Option<Box<Map<String, Value>>>,
 }
 
 /// A request that is out. Given up before its outcome, it is cancelled at the server.
@@ -104,6 +107,7 @@ impl<T> Call<T> {
                 asks_for_progress: matches!(body, Body::Tool(_)),
                 was_sent: false,
                 sent: None,
+                meta: None,
             },
             body,
             read,
@@ -139,6 +143,14 @@ impl<T> Call<T> {
     /// Cancels the call when this is ready: a token of yours, a signal, a timer.
     pub fn cancel_on(mut self, token: impl Future<Output = ()> + Send + 'static) -> Self {
         self.options.cancel = Some(Box::pin(token));
+        self
+    }
+
+    /// Adds a member to the `_meta` of the request, such as a trace context. The keys of the
+    /// protocol itself stay ours.
+    pub fn meta(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
+        let meta = self.options.meta.get_or_insert_default();
+        meta.insert(key.into(), value.into());
         self
     }
 
@@ -341,6 +353,10 @@ impl Options {
         cx: &Context<'_>,
     ) -> Result<(), ErrorKind> {
         self.give_up();
+        let params = match &self.meta {
+            None => params,
+            Some(meta) => Some(Payload::with_meta(params.as_ref(), meta)),
+        };
         let shared = self.client.shared();
         let key = if self.was_sent {
             shared.next_key()

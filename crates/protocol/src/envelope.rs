@@ -215,7 +215,7 @@ pub(crate) fn append_rest(out: &mut Vec<u8>, object: &[u8]) {
     out.extend_from_slice(inner);
 }
 
-fn push_member(out: &mut Vec<u8>, name: &[u8], value: &[u8]) {
+pub(crate) fn push_member(out: &mut Vec<u8>, name: &[u8], value: &[u8]) {
     separate(out);
     out.push(b'"');
     out.extend_from_slice(name);
@@ -223,7 +223,7 @@ fn push_member(out: &mut Vec<u8>, name: &[u8], value: &[u8]) {
     out.extend_from_slice(value);
 }
 
-fn separate(out: &mut Vec<u8>) {
+pub(crate) fn separate(out: &mut Vec<u8>) {
     if out.last() != Some(&b'{') {
         out.push(b',');
     }

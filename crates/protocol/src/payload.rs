@@ -5,6 +5,7 @@
 //! sent: a schema, tool arguments, a structured result.
 
 mod call;
+mod meta;
 
 use std::borrow::Cow;
 use std::fmt;

@@ -17,6 +17,7 @@ mod flooding;
 mod hosting;
 mod http;
 mod listing;
+mod meta;
 mod peer;
 mod server;
 mod sessions;
