@@ -19,6 +19,7 @@
 //! 4. [`Registry`] and [`Catalog`]: what all servers offer, under names that no two share; found
 //!    by name, by words, by URI
 //! 5. [`Policy`]: what of it may be used
+//! 6. [`CallTrace`], [`TraceContext`] and [`Metrics`]: what others see of it
 
 mod backoff;
 mod cache;
@@ -30,6 +31,7 @@ mod exposed_name;
 mod host;
 mod hub;
 mod member;
+mod metrics;
 mod near;
 mod plan;
 mod policy;
@@ -39,6 +41,7 @@ mod search;
 mod session;
 mod state;
 mod tokens;
+mod trace;
 mod variables;
 
 pub use call::{CallTool, Complete, GetPrompt, HubCall, Operation, Raw, ReadResource};
@@ -52,6 +55,10 @@ pub use error::HubError;
 pub use event::{Event, Events};
 pub use exposed_name::{ExposedName, Naming, Prefix};
 pub use hub::{Hub, HubBuilder, LoginRequest, ServerStatus};
+pub use metrics::{
+    DURATION_BOUNDS, Durations, Metrics, MetricsSnapshot, OperationMetrics, OutcomeMetrics,
+    PROMETHEUS_CONTENT_TYPE, ServerMeter, ServerMetrics,
+};
 pub use plan::{Plan, plan};
 pub use policy::{Denial, Pattern, Policy, Reason, ToolFilter, Verdict};
 pub use registry::{
@@ -61,6 +68,9 @@ pub use registry::{
 pub use resource_watch::ResourceWatch;
 pub use state::MemberState;
 pub use tokens::{estimate_tokens, estimate_tool_tokens};
+pub use trace::{
+    Attribute, CallTrace, Endpoint, Outcome, SpanId, Subject, TraceContext, TraceError, TraceId,
+};
 pub use variables::{Surroundings, System, Template, VariableError};
 
 /// The code in the guide and in the README, as tests.

@@ -2,6 +2,7 @@
 //!
 //! - `given`: servers and what they list, in few words
 //! - `catalog`, `search`, `resources`: what is offered, and how it is found
+//! - `trace`, with its `listener`: what others see of calls
 //! - `any_order`: the same, whatever happens and whatever things are called
 //! - `child`: servers that are really run; `running`: a hub of them
 //! - `documents`: what the design documents want, under their own numbers
@@ -24,6 +25,7 @@ mod connecting;
 mod documents;
 mod faults;
 mod given;
+mod listener;
 mod many;
 mod remote;
 mod resources;
@@ -31,3 +33,4 @@ mod running;
 mod search;
 mod sessions;
 mod sleeping;
+mod trace;
