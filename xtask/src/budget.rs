@@ -60,6 +60,12 @@ const BUDGETS: &[Budget] = &[
         most: 75,
         never: LARGE,
     },
+    // What is exported of many servers: the hub, and a registry of spans.
+    Budget {
+        package: "switchboard-telemetry",
+        most: 80,
+        never: LARGE,
+    },
     // What logs in. With the client it is a dozen crates more than the client alone.
     Budget {
         package: "switchboard-auth",

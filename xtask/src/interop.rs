@@ -9,6 +9,7 @@ mod conformance;
 mod core;
 mod script;
 mod servers;
+mod telemetry;
 
 use crate::report::{self, Outcome};
 use crate::tools;
@@ -25,6 +26,7 @@ const PARTS: &[Part] = &[
     part("clients", clients::run),
     part("servers", servers::run),
     part("authority", authority::run),
+    part("telemetry", telemetry::run),
     part("conformance", conformance::run),
     part("conformance-client", conformance::client::run),
 ];
