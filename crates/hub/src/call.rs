@@ -13,13 +13,14 @@ use serde::Serialize;
 use switchboard_client::types::ProgressNotificationParams;
 use switchboard_client::{Call, Class, Payload, State};
 use tokio::time::{Instant, sleep_until};
-use tracing::{Instrument, Span, field, info_span};
+use tracing::Instrument;
 
 use crate::error::HubError;
 use crate::event::Event;
 use crate::hub::Hub;
 use crate::member::InUse;
 use crate::registry::Absence;
+use crate::trace::{CallTrace, Outcome, Subject, TraceContext};
 
 mod operation;
 mod own_tools;
@@ -44,6 +45,7 @@ struct Options {
     progress: Option<Box<dyn FnMut(ProgressNotificationParams) + Send>>,
     cancel: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     begin: Option<Box<Begin>>,
+    parent: Option<TraceContext>,
 }
 
 /// Told when a call is sent; what it gives back is kept until the call ends.
@@ -104,6 +106,12 @@ impl<O: Operation> HubCall<O> {
         self
     }
 
+    /// The span below which the call is, of a trace that began elsewhere.
+    pub fn parent(mut self, parent: TraceContext) -> Self {
+        self.options.parent = Some(parent);
+        self
+    }
+
     /// Cancels the call when this is ready: a token of yours, a signal, a timer.
     pub fn cancel_on(mut self, token: impl Future<Output = ()> + Send + 'static) -> Self {
         self.options.cancel = Some(Box::pin(token));
@@ -133,23 +141,21 @@ impl<O: Operation> HubCall<O> {
         }
         let found = limits.wait_for(reach(&self.hub, &self.operation)).await;
         let (target, client) = found?;
-        let Target { server, name } = &target;
-        let span = info_span!(
-            "mcp.call",
-            otel.name = format!("mcp.{server}.{name}"),
-            otel.kind = "client",
-            mcp.method.name = self.operation.method().name(),
-            gen_ai.tool.name = name,
-            server.name = &**server,
-            mcp.protocol.version = field::Empty,
-            error.type = field::Empty,
-        );
-        let sending = self.send(&target, &client, limits);
-        let outcome = sending.instrument(span.clone()).await;
-        if let Err(error) = &outcome {
-            span.record("error.type", error.class());
+        let subject = Subject::of(self.operation.method(), &target.name);
+        let parent = self.options.parent.as_ref();
+        let mut trace = CallTrace::begin(&client.member().meter, subject, parent);
+        let span = trace.span().clone();
+        let sending = self.send(&target, &client, limits, &mut trace);
+        match sending.instrument(span).await {
+            Ok((outcome, output)) => {
+                trace.end(&outcome);
+                Ok(output)
+            }
+            Err(error) => {
+                trace.end(&Outcome::from(&error));
+                Err(error)
+            }
         }
-        outcome
     }
 
     async fn send(
@@ -157,13 +163,14 @@ impl<O: Operation> HubCall<O> {
         target: &Target,
         client: &InUse,
         limits: Limits,
-    ) -> Result<O::Output, HubError> {
+        trace: &mut CallTrace,
+    ) -> Result<(Outcome, O::Output), HubError> {
         let Target { server, name } = target;
         if let State::Ready(ready) = client.state() {
-            Span::current().record("mcp.protocol.version", field::display(ready.revision));
+            trace.sent(ready.revision);
         }
         let config = client.member().config();
-        let call = self.operation.call(client, name);
+        let call = trace.write_to(self.operation.call(client, name));
         let mut call = self.options.apply(call, &self.hub, server);
         let begin = self.options.begin.take();
         let _begun = begin.map(|begin| begin(server, call.id()));
@@ -197,11 +204,14 @@ impl<O: Operation> HubCall<O> {
             });
         }
         let catalog = self.hub.catalog();
-        O::read(&payload, &catalog, server).map_err(|error| HubError::Unreadable {
-            server: server.to_string(),
-            name: name.clone(),
-            error,
-        })
+        match O::read(&payload, &catalog, server) {
+            Ok(output) => Ok((Outcome::from(&payload), output)),
+            Err(error) => Err(HubError::Unreadable {
+                server: server.to_string(),
+                name: name.clone(),
+                error,
+            }),
+        }
     }
 }
 

@@ -18,6 +18,7 @@ use crate::error::HubError;
 use crate::event::Events;
 use crate::exposed_name::Naming;
 use crate::member::Member;
+use crate::metrics::Metrics;
 use crate::plan::{Plan, plan};
 use crate::policy::ToolFilter;
 use crate::registry::{Catalog, Hit};
@@ -262,6 +263,11 @@ impl Hub {
     /// The tools that fit these words best, the best first.
     pub fn search(&self, words: &str, limit: usize) -> Vec<Hit> {
         self.catalog().search(words, limit)
+    }
+
+    /// The numbers of all calls, which go on being counted.
+    pub fn metrics(&self) -> Metrics {
+        self.shared().metrics.clone()
     }
 
     /// What happens from now on.

@@ -17,6 +17,7 @@ use tokio::time::timeout;
 use crate::config::{ServerConfig, Sharing};
 use crate::error::HubError;
 use crate::hub::Shared;
+use crate::metrics::ServerMeter;
 use crate::state::MemberState;
 
 mod health;
@@ -36,6 +37,7 @@ pub(crate) use uses::InUse;
 #[derive(Debug)]
 pub(crate) struct Member {
     pub(crate) name: Arc<str>,
+    pub(crate) meter: Arc<ServerMeter>,
     config: watch::Sender<Arc<ServerConfig>>,
     standing: watch::Sender<Standing>,
     orders: mpsc::Sender<Order>,
@@ -141,8 +143,10 @@ impl Member {
     ) -> Arc<Self> {
         let (orders, received) = mpsc::channel(MOST_ORDERS);
         let (config, configured) = watch::channel(config);
+        let name: Arc<str> = Arc::from(configured.borrow().name.as_str());
         let member = Arc::new(Self {
-            name: Arc::from(configured.borrow().name.as_str()),
+            meter: hub.metrics.server(&name),
+            name,
             config,
             standing: watch::Sender::new(Standing {
                 state: MemberState::Configured,

@@ -13,6 +13,7 @@ use crate::error::HubError;
 use crate::event::{Event, Events, KEPT};
 use crate::exposed_name::Naming;
 use crate::member::{Beginning, Member};
+use crate::metrics::Metrics;
 use crate::registry::{Catalog, Changes, MemberCatalog, Registry};
 use crate::state::MemberState;
 
@@ -23,6 +24,7 @@ pub(crate) struct Shared {
     members: Mutex<BTreeMap<String, Arc<Member>>>,
     registry: Mutex<Registry>,
     events: broadcast::Sender<Event>,
+    pub(crate) metrics: Metrics,
     /// Held by whoever changes which members there are.
     pub(super) changing: Turn<()>,
 }
@@ -35,6 +37,7 @@ impl Shared {
             members: Mutex::default(),
             registry: Mutex::new(Registry::new(naming)),
             events: broadcast::Sender::new(KEPT),
+            metrics: Metrics::new(),
             changing: Turn::new(()),
         }
     }
@@ -145,6 +148,7 @@ impl Shared {
         let members = self.members();
         if !members.contains_key(server) {
             self.change(server, |registry| registry.remove_member(server));
+            self.metrics.forget(server);
         }
     }
 
@@ -169,6 +173,8 @@ impl Shared {
             (changes, registry.catalog().version())
         };
         if !changes.is_empty() {
+            self.metrics.catalog_changed(version);
+            self.metrics.server(server).catalog_changed();
             self.tell(Event::Catalog {
                 server: Arc::from(server),
                 version,

@@ -19,7 +19,7 @@ use crate::state::MemberState;
 /// Looks after one server.
 pub(super) struct Keeper {
     pub(super) hub: Weak<Shared>,
-    member: Weak<Member>,
+    pub(super) member: Weak<Member>,
     pub(super) uses: Arc<Uses>,
     pub(super) role: Role,
     pub(super) config: watch::Receiver<Arc<ServerConfig>>,
@@ -176,7 +176,12 @@ impl Keeper {
         let until = Instant::now() + wait;
         loop {
             tokio::select! {
-                () = sleep_until(until) => return Next::Connect,
+                () = sleep_until(until) => {
+                    if let Some(member) = self.member.upgrade() {
+                        member.meter.restarted();
+                    }
+                    return Next::Connect;
+                }
                 order = self.orders.recv() => match order {
                     None | Some(Order::End) => return Next::Over,
                     Some(Order::Connect(begun)) => {

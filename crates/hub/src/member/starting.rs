@@ -9,10 +9,11 @@ use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep_until};
 
 use super::keeper::{Keeper, Next, lost};
-use crate::config::{ResolvedAuth, ServerConfig, resolve};
+use crate::config::{Resolved, ResolvedAuth, ServerConfig, resolve};
 use crate::host::MemberHost;
 use crate::hub::{LoginRequest, Settings};
 use crate::state::MemberState;
+use crate::trace::Endpoint;
 
 impl Keeper {
     /// Waits for its turn, starts the server and waits until it is ready.
@@ -50,8 +51,14 @@ impl Keeper {
         };
         // Whoever panics has said so on standard error.
         let prepared = prepared.unwrap_or_else(|_| Err(Arc::from("its preparation panicked")));
-        let (mut spec, host) =
-            prepared.map_err(|reason| Next::Rest(MemberState::Failed { reason }))?;
+        let Prepared {
+            mut spec,
+            host,
+            endpoint,
+        } = prepared.map_err(|reason| Next::Rest(MemberState::Failed { reason }))?;
+        if let Some(member) = self.member.upgrade() {
+            member.meter.set_endpoint(endpoint);
+        }
         if let Some(era) = self.spec.as_ref().and_then(Spec::remembered) {
             spec = spec.remember(era);
         }
@@ -82,14 +89,26 @@ impl Keeper {
 /// Fills in the variables, which may read files and run programs, says how to log in, and who is
 /// behind it.
 fn prepare(settings: &Settings, config: &ServerConfig) -> Result<Prepared, Arc<str>> {
-    Ok((spec(settings, config)?, (settings.host)(&config.name)))
-}
-
-type Prepared = (Spec, Arc<dyn Host>);
-
-fn spec(settings: &Settings, config: &ServerConfig) -> Result<Spec, Arc<str>> {
     let words = |error: &dyn std::error::Error| Arc::from(error.to_string());
     let resolved = resolve(config, &*settings.surroundings).map_err(|error| words(&error))?;
+    let url = resolved.url.as_ref();
+    let endpoint = url.map_or_else(Endpoint::pipe, |url| Endpoint::http(url.reveal()));
+    Ok(Prepared {
+        spec: spec(settings, config, resolved)?,
+        host: (settings.host)(&config.name),
+        endpoint,
+    })
+}
+
+/// What a client is started with.
+struct Prepared {
+    spec: Spec,
+    host: Arc<dyn Host>,
+    endpoint: Endpoint,
+}
+
+fn spec(settings: &Settings, config: &ServerConfig, resolved: Resolved) -> Result<Spec, Arc<str>> {
+    let words = |error: &dyn std::error::Error| Arc::from(error.to_string());
     let spec = resolved.spec;
     let Some(url) = resolved.url else {
         return Ok(spec);

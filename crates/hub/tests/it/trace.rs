@@ -9,7 +9,9 @@ use switchboard_hub::{CallTrace, Endpoint, Metrics, Outcome, Subject, TraceConte
 use switchboard_server::{Context, NoArguments, Server, tool};
 use tracing::subscriber::with_default;
 
+use crate::child::server;
 use crate::listener::Listener;
+use crate::running::hub;
 
 const PARENT: &str = "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01";
 const START: Duration = Duration::from_millis(2);
@@ -192,4 +194,48 @@ async fn a_server_is_told_the_trace_of_its_call() {
     let rows = &snapshot.servers[0].operations;
     assert_eq!((rows[1].calls(), rows[1].errors()), (2, 0));
     assert_eq!(rows[0].outcomes[0].code(), Some("-32602"));
+}
+
+#[tokio::test]
+async fn calls_of_a_hub_are_traced_and_counted() {
+    let hub = hub([server("one"), server("two")]).await;
+    let listener = Listener::default();
+    let listening = tracing::subscriber::set_default(listener.clone());
+    let parent = TraceContext::parse(PARENT).unwrap();
+    let call = hub.call_on("one", "add").arg("a", 1).arg("b", 2);
+    let result = call.parent(parent).await.unwrap();
+    drop(listening);
+    assert_eq!(result.joined_text(), "3");
+    assert_eq!(
+        known(listener.one()),
+        [
+            "gen_ai.operation.name=execute_tool",
+            "gen_ai.tool.name=add",
+            "mcp.method.name=tools/call",
+            "mcp.protocol.version=2026-07-28",
+            "network.transport=pipe",
+            "otel.kind=client",
+            "otel.name=mcp.one.add",
+            "parent_span_id=00f067aa0ba902b7",
+            "switchboard.server=one",
+            "trace_flags=1",
+        ]
+    );
+    let wrong = hub.call_on("one", "add").arg("a", "x").await;
+    assert!(wrong.unwrap().is_error());
+    let snapshot = hub.metrics().snapshot();
+    assert_eq!(snapshot.catalog_version, hub.catalog().version());
+    let names: Vec<_> = snapshot
+        .servers
+        .iter()
+        .map(|found| &*found.server)
+        .collect();
+    assert_eq!(names, ["one", "two"]);
+    let one = &snapshot.servers[0];
+    assert_eq!((one.calls(), one.errors(), one.in_flight()), (2, 1, 0));
+    assert_eq!(one.restarts, 0);
+    assert!(one.catalog_changes > 0);
+    let outcomes = &one.operations[0].outcomes;
+    assert_eq!(outcomes[1].error.as_deref(), Some("tool_error"));
+    hub.close().await;
 }
