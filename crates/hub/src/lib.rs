@@ -20,6 +20,7 @@
 //!    by name, by words, by URI
 //! 5. [`Policy`]: what of it may be used
 //! 6. [`CallTrace`], [`TraceContext`] and [`Metrics`]: what others see of it
+//! 5. [`Policy`]: what of it may be used; [`nearest`]: what somebody meant who wrote it otherwise
 
 mod backoff;
 mod cache;
@@ -59,6 +60,7 @@ pub use metrics::{
     DURATION_BOUNDS, Durations, Metrics, MetricsSnapshot, OperationMetrics, OutcomeMetrics,
     PROMETHEUS_CONTENT_TYPE, ServerMeter, ServerMetrics,
 };
+pub use near::nearest;
 pub use plan::{Plan, plan};
 pub use policy::{Denial, Pattern, Policy, Reason, ToolFilter, Verdict};
 pub use registry::{

@@ -3,7 +3,7 @@
 /// The nearest of these names, the nearest first; a few at most.
 ///
 /// Looks at no more than a bounded number of names, because anybody can give wrong ones.
-pub(crate) fn nearest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+pub fn nearest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let given = plain(given);
     let most = match given.len() {
         0..=2 => 0,

@@ -1,0 +1,87 @@
+//! What every verb is given: what was said for all of them, where its words go, and who ends the
+//! servers that it started.
+
+use std::future::Future;
+use std::sync::{Mutex, PoisonError};
+
+use switchboard_hub::Hub;
+
+use crate::args::Global;
+use crate::exit::{Exit, Failure};
+use crate::output::Output;
+
+/// What every verb is given.
+#[derive(Debug)]
+pub(crate) struct App {
+    /// What was said that is for all verbs.
+    pub(crate) global: Global,
+    /// The only way to print.
+    pub(crate) output: Output,
+    /// What is to be closed in the end.
+    hubs: Mutex<Vec<Hub>>,
+}
+
+impl App {
+    pub(crate) fn new(global: Global) -> Self {
+        let output = Output::new(&global);
+        Self {
+            global,
+            output,
+            hubs: Mutex::default(),
+        }
+    }
+
+    /// Sees to it that the servers of a hub are ended before the process is.
+    pub(crate) fn adopt(&self, hub: &Hub) {
+        let mut hubs = self.hubs.lock().unwrap_or_else(PoisonError::into_inner);
+        hubs.push(hub.clone());
+    }
+
+    /// Lets a verb do its work, and ends its servers.
+    ///
+    /// Ctrl-C drops the work, which cancels calls at their servers; the next one does not wait for
+    /// the servers either.
+    pub(crate) async fn run<T>(
+        &self,
+        work: impl Future<Output = Result<T, Failure>>,
+    ) -> Result<T, Failure> {
+        let interrupted = || Failure::new(Exit::Interrupted, "interrupted");
+        let done = tokio::select! {
+            // What is done is done.
+            biased;
+            done = work => done,
+            () = interrupt() => Err(interrupted()),
+        };
+        tokio::select! {
+            biased;
+            () = self.close() => done,
+            () = interrupt() => Err(interrupted()),
+        }
+    }
+
+    async fn close(&self) {
+        let hubs = std::mem::take(&mut *self.hubs.lock().unwrap_or_else(PoisonError::into_inner));
+        for hub in hubs {
+            hub.close().await;
+        }
+    }
+}
+
+/// Ready when the user does not want to wait, or somebody else wants us to end.
+async fn interrupt() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+
+        let mut other = match signal(SignalKind::terminate()) {
+            Ok(other) => other,
+            Err(_) => return std::future::pending().await,
+        };
+        tokio::select! {
+            _ = tokio::signal::ctrl_c() => {}
+            _ = other.recv() => {}
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = tokio::signal::ctrl_c().await;
+}

@@ -1,0 +1,93 @@
+//! Verbs that judge servers, and that write for other programs.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::look::Of;
+
+/// Say what is wrong with the tools of servers: what models and their APIs refuse or misread
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  \
+                  switchboard lint\n  \
+                  switchboard lint github --json\n  \
+                  switchboard lint --strict -- ./my-server")]
+pub(crate) struct Lint {
+    #[command(flatten)]
+    pub(crate) of: Of,
+    /// Warnings count as errors
+    #[arg(long)]
+    pub(crate) strict: bool,
+}
+
+/// Write types for the tools of servers
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  \
+                  switchboard codegen > tools.d.ts\n  \
+                  switchboard codegen github --lang rust --out src/github.rs")]
+pub(crate) struct Codegen {
+    #[command(flatten)]
+    pub(crate) of: Of,
+    /// In which language
+    #[arg(long, short = 'l', value_enum, default_value_t)]
+    pub(crate) lang: Language,
+    /// Where to; standard output without it
+    #[arg(long, short = 'o', value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+/// A language that types are written in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Language {
+    /// TypeScript declarations
+    #[default]
+    Typescript,
+    /// Rust types
+    Rust,
+}
+
+/// Find out why a server does not work, and what to do
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  \
+                  switchboard doctor\n  \
+                  switchboard doctor github\n  \
+                  switchboard doctor -- npx -y @modelcontextprotocol/server-memory")]
+pub(crate) struct Doctor {
+    #[command(flatten)]
+    pub(crate) of: Of,
+}
+
+/// Write completions for a shell
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  \
+                  switchboard completion bash > ~/.local/share/bash-completion/completions/switchboard\n  \
+                  switchboard completion fish > ~/.config/fish/completions/switchboard.fish")]
+pub(crate) struct Completion {
+    /// For which shell
+    #[arg(value_enum)]
+    pub(crate) shell: Shell,
+}
+
+/// A shell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Shell {
+    /// bash
+    Bash,
+    /// zsh
+    Zsh,
+    /// fish
+    Fish,
+    /// PowerShell
+    Powershell,
+}
+
+/// All servers as one, for other programs
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  \
+                  switchboard serve\n  \
+                  switchboard serve --http 127.0.0.1:8000")]
+pub(crate) struct Serve {
+    /// Where to listen; standard input and output without it
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) http: Option<String>,
+}

@@ -1,0 +1,213 @@
+//! How a command ended: a number with a meaning, made in one place.
+
+use std::fmt;
+use std::process::ExitCode;
+
+use switchboard_client::{Class, ErrorKind};
+use switchboard_hub::{Absence, ConfigError, HubError, NotFound};
+
+/// How it ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// What was asked for was done.
+    Done = 0,
+    /// Nobody expected that.
+    Unexpected = 1,
+    /// What was said, or a configuration, makes no sense.
+    Usage = 2,
+    /// Somebody must log in.
+    LoginRequired = 3,
+    /// A server cannot be reached, did not start, did not answer in time.
+    Unreachable = 4,
+    /// A tool says that it failed, or there is none.
+    ToolError = 5,
+    /// It may not be used.
+    Refused = 6,
+    /// A server asks something, and there is nobody to answer.
+    InputRequired = 7,
+    /// Some servers failed, the rest answered.
+    Partial = 8,
+    /// A server broke the protocol.
+    Violation = 9,
+    /// The user did not want to wait.
+    Interrupted = 130,
+}
+
+impl Exit {
+    pub(crate) const fn number(self) -> u8 {
+        self as u8
+    }
+
+    pub(crate) fn code(self) -> ExitCode {
+        ExitCode::from(self.number())
+    }
+}
+
+/// Why something was not done, for people and for scripts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Failure {
+    pub(crate) exit: Exit,
+    /// What went wrong: lower case, no full stop.
+    pub(crate) message: String,
+    /// The server that it is about.
+    pub(crate) server: Option<String>,
+    /// What can be done about it.
+    pub(crate) hint: Option<String>,
+    /// What was said already, so that only the number is left to be told.
+    pub(crate) is_told: bool,
+}
+
+impl Failure {
+    pub(crate) fn new(exit: Exit, message: impl Into<String>) -> Self {
+        Self {
+            exit,
+            message: message.into(),
+            server: None,
+            hint: None,
+            is_told: false,
+        }
+    }
+
+    /// Nobody expected that.
+    pub(crate) fn unexpected(message: impl Into<String>) -> Self {
+        Self::new(Exit::Unexpected, message)
+    }
+
+    /// What was said makes no sense.
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self::new(Exit::Usage, message)
+    }
+
+    /// A verb that is still to be written.
+    pub(crate) fn missing(verb: &str) -> Self {
+        Self::unexpected(format!("`switchboard {verb}` is not there yet"))
+    }
+
+    #[must_use]
+    pub(crate) fn server(mut self, server: &str) -> Self {
+        self.server = Some(server.to_owned());
+        self
+    }
+
+    #[must_use]
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// The people have read it already: in the result.
+    #[must_use]
+    pub(crate) fn told(mut self) -> Self {
+        self.is_told = true;
+        self
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+impl From<HubError> for Failure {
+    fn from(error: HubError) -> Self {
+        let message = with_causes(&error);
+        match error {
+            HubError::Config(error) => error.into(),
+            HubError::Exists { .. } => Self::usage(message),
+            HubError::UnknownServer { .. } => {
+                Self::usage(message).hint("`switchboard ls` shows the servers that there are")
+            }
+            HubError::NotFound(missing) => missing.into(),
+            HubError::NotReady {
+                server,
+                needs_login,
+                ..
+            } => match needs_login {
+                true => Self::login(&server, message),
+                false => Self::new(Exit::Unreachable, message)
+                    .hint(format!("`switchboard doctor {server}` finds out why"))
+                    .server(&server),
+            },
+            HubError::NotWatchable { server, .. } => {
+                Self::new(Exit::ToolError, message).server(&server)
+            }
+            HubError::ResultTooLarge { server, .. } => {
+                Self::new(Exit::Refused, message).server(&server)
+            }
+            HubError::Unreadable { server, .. } => {
+                Self::new(Exit::Violation, message).server(&server)
+            }
+            HubError::Cancelled { server } => Self::new(Exit::Interrupted, message).server(&server),
+            HubError::Call(error) => error.into(),
+            _ => Self::unexpected(message),
+        }
+    }
+}
+
+impl From<NotFound> for Failure {
+    fn from(missing: NotFound) -> Self {
+        match &missing.absence {
+            Absence::Denied(denial) => {
+                let server = denial.server.clone();
+                Self::new(Exit::Refused, missing.to_string()).server(&server)
+            }
+            Absence::Ambiguous { .. } => Self::usage(missing.to_string()),
+            _ => Self::new(Exit::ToolError, missing.to_string()),
+        }
+    }
+}
+
+impl From<ConfigError> for Failure {
+    fn from(error: ConfigError) -> Self {
+        Self::usage(with_causes(&error))
+    }
+}
+
+impl From<switchboard_client::Error> for Failure {
+    fn from(error: switchboard_client::Error) -> Self {
+        let exit = match (error.kind(), error.class()) {
+            (ErrorKind::Cancelled, _) => Exit::Interrupted,
+            (ErrorKind::NotAnswered(_), _) => Exit::InputRequired,
+            (ErrorKind::NotOffered(_), _) => Exit::ToolError,
+            (_, Class::Caller) => Exit::Usage,
+            (_, Class::Unauthorized) => Exit::LoginRequired,
+            (_, Class::Refused) => Exit::ToolError,
+            (_, Class::Peer) => Exit::Violation,
+            (_, Class::Connection | Class::Unavailable | Class::Timeout) => Exit::Unreachable,
+            (_, Class::Limit) => Exit::Refused,
+            _ => Exit::Unexpected,
+        };
+        let failure = match exit {
+            Exit::LoginRequired => Self::login(error.server(), with_causes(&error)),
+            _ => Self::new(exit, with_causes(&error)),
+        };
+        failure.server(error.server())
+    }
+}
+
+impl Failure {
+    /// Somebody must log in.
+    pub(crate) fn login(server: &str, message: impl Into<String>) -> Self {
+        Self::new(Exit::LoginRequired, message)
+            .hint(format!("`switchboard login {server}`"))
+            .server(server)
+    }
+}
+
+/// An error with what caused it, unless that is said already.
+pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let words = error.to_string();
+        if !text.contains(&words) {
+            text.push_str(": ");
+            text.push_str(&words);
+        }
+        cause = error.source();
+    }
+    text
+}

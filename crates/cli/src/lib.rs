@@ -1,0 +1,68 @@
+//! The command line of Switchboard.
+//!
+//! 1. `args`: what can be said; `app`: what all verbs are given
+//! 2. `source`: where servers come from; `servers`: those that a verb needs, as a hub; `logins`: how
+//!    they find the user's logins
+//! 3. `command`: the verbs, a file each: what was said in, an `Outcome` or a `Failure` out
+//! 4. `output`: the only code that prints; `exit`: how it ended, as a number with a meaning
+//!
+//! `docs/decisions/0008-a-command-line-over-the-hub.md` in the repository says why.
+
+#![allow(dead_code, unused_imports, reason = "while verbs are being written")]
+
+mod app;
+mod args;
+mod command;
+mod exit;
+mod logins;
+mod output;
+mod servers;
+mod source;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::app::App;
+use crate::args::Cli;
+use crate::exit::{Exit, Failure};
+use crate::output::Output;
+
+/// Does what the words of a command line say, and says how it ended.
+pub fn run(words: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let cli = match Cli::try_parse_from(words) {
+        Ok(cli) => cli,
+        Err(error) => return output::show_usage(&error).code(),
+    };
+    let app = App::new(cli.global);
+    // One thread: a command line waits more than it works.
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    let done = match runtime {
+        Ok(runtime) => runtime.block_on(app.run(command::run(&cli.verb, &app))),
+        Err(error) => Err(Failure::unexpected(format!("no runtime: {error}"))),
+    };
+    finish(&app.output, done).code()
+}
+
+fn finish(output: &Output, done: Result<output::Outcome, Failure>) -> Exit {
+    let outcome = match done {
+        Ok(outcome) => outcome,
+        Err(failure) => return output.fail(&failure),
+    };
+    match output.show(&outcome) {
+        Ok(()) => {}
+        // Whoever read us has seen enough.
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => return Exit::Done,
+        Err(error) => {
+            let failure = Failure::unexpected(format!("standard output: {error}"));
+            return output.fail(&failure);
+        }
+    }
+    match outcome.failure() {
+        Some(failure) => output.fail(failure),
+        None => Exit::Done,
+    }
+}

@@ -1,0 +1,286 @@
+//! Tables that fit the terminal.
+//!
+//! The last column may take what is left of the width and is cut there; where next to nothing is
+//! left, it goes below its row. Without a terminal nothing is cut.
+
+use super::clean::clean_line;
+use super::page::{Line, Look, Style};
+use super::width::{shorten, width, wrap};
+
+/// Rows under headings.
+#[derive(Clone, Debug)]
+pub(crate) struct Table {
+    columns: Vec<Column>,
+    rows: Vec<Vec<Line>>,
+}
+
+/// A column of a table.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Column {
+    heading: &'static str,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Left,
+    Right,
+    /// Takes what is left. Only the last one.
+    Rest,
+}
+
+impl Column {
+    pub(crate) const fn left(heading: &'static str) -> Self {
+        let kind = Kind::Left;
+        Self { heading, kind }
+    }
+
+    /// For numbers.
+    pub(crate) const fn right(heading: &'static str) -> Self {
+        let kind = Kind::Right;
+        Self { heading, kind }
+    }
+
+    /// The last one, which takes the width that is left.
+    pub(crate) const fn rest(heading: &'static str) -> Self {
+        let kind = Kind::Rest;
+        Self { heading, kind }
+    }
+}
+
+impl Table {
+    pub(crate) fn new(columns: impl IntoIterator<Item = Column>) -> Self {
+        Self {
+            columns: columns.into_iter().collect(),
+            rows: Vec::new(),
+        }
+    }
+
+    /// One more row: as many cells as columns.
+    pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = Line>) {
+        self.rows.push(cells.into_iter().collect());
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    pub(super) fn render(&self, look: Look, text: &mut String) {
+        let heading = |column: &Column| (Style::Faint, column.heading.to_owned());
+        let headings: Vec<Line> = self
+            .columns
+            .iter()
+            .map(|column| Line {
+                spans: vec![heading(column)],
+            })
+            .collect();
+        let rows: Vec<Vec<Cell>> = std::iter::once(&headings)
+            .chain(&self.rows)
+            .map(|row| row.iter().map(Cell::new).collect())
+            .collect();
+        let widths = self.widths(&rows, look.width);
+        let fixed: usize = self
+            .columns
+            .iter()
+            .zip(&widths)
+            .filter(|(column, _)| column.kind != Kind::Rest)
+            .map(|(_, width)| width + GAP)
+            .sum();
+        let room = look.width.map(|width| width.saturating_sub(fixed));
+        let is_below = room.is_some_and(|room| room < LEAST_REST);
+        for (number, row) in rows.iter().enumerate() {
+            let mut pending = 0;
+            let mut below = None;
+            for ((cell, column), width) in row.iter().zip(&self.columns).zip(&widths) {
+                if column.kind == Kind::Rest && is_below {
+                    below = Some(cell).filter(|_| number > 0);
+                    continue;
+                }
+                let most = match column.kind {
+                    Kind::Rest => room.unwrap_or(usize::MAX),
+                    _ => *width,
+                };
+                let used = cell.width.min(most);
+                let before = match column.kind {
+                    Kind::Right => width.saturating_sub(used),
+                    _ => 0,
+                };
+                if used > 0 {
+                    text.extend(std::iter::repeat_n(' ', pending + before));
+                    cell.paint(look, most, text);
+                    pending = 0;
+                } else {
+                    pending += before;
+                }
+                pending += width.saturating_sub(used + before) + GAP;
+            }
+            text.push('\n');
+            if let Some(cell) = below {
+                let most = look.width.unwrap_or(usize::MAX).saturating_sub(INDENT);
+                cell.paint_below(look, most, text);
+            }
+        }
+    }
+
+    /// How wide each column is. Wide ones give way if all together are too wide.
+    fn widths(&self, rows: &[Vec<Cell>], most: Option<usize>) -> Vec<usize> {
+        let mut widths: Vec<usize> = vec![0; self.columns.len()];
+        for row in rows {
+            for (width, cell) in widths.iter_mut().zip(row) {
+                *width = (*width).max(cell.width);
+            }
+        }
+        let Some(most) = most else {
+            return widths;
+        };
+        let is_fixed = |place: usize| {
+            let column = self.columns.get(place);
+            column.is_some_and(|column| column.kind == Kind::Left)
+        };
+        loop {
+            let others = self.columns.iter().zip(&widths);
+            let total: usize = others
+                .filter(|(column, _)| column.kind != Kind::Rest)
+                .map(|(_, width)| width + GAP)
+                .sum();
+            let over = total.saturating_sub(GAP).saturating_sub(most);
+            let widest = widths.iter_mut().enumerate();
+            let widest = widest
+                .filter(|(place, width)| is_fixed(*place) && **width > LEAST_COLUMN)
+                .max_by_key(|(_, width)| **width);
+            match widest {
+                Some((_, width)) if over > 0 => {
+                    *width = width.saturating_sub(over).max(LEAST_COLUMN);
+                }
+                _ => return widths,
+            }
+        }
+    }
+}
+
+/// What is in a place of a table, clean and measured.
+struct Cell {
+    spans: Vec<(Style, String)>,
+    width: usize,
+}
+
+impl Cell {
+    fn new(line: &Line) -> Self {
+        let spans: Vec<(Style, String)> = line
+            .spans
+            .iter()
+            .map(|(style, words)| (*style, clean_line(words).into_owned()))
+            .collect();
+        let width = spans.iter().map(|(_, words)| width(words)).sum();
+        Self { spans, width }
+    }
+
+    fn paint(&self, look: Look, most: usize, text: &mut String) {
+        if self.width <= most {
+            for (style, words) in &self.spans {
+                style.paint(look, words, text);
+            }
+            return;
+        }
+        let mut room = most;
+        for (style, words) in &self.spans {
+            let own = width(words);
+            if own < room {
+                style.paint(look, words, text);
+                room -= own;
+            } else {
+                // One more, so that the sign is there also where this one fits exactly.
+                let cut = match own == room {
+                    true => shorten(&format!("{words} …"), room),
+                    false => shorten(words, room),
+                };
+                style.paint(look, &cut, text);
+                return;
+            }
+        }
+    }
+
+    /// On lines of its own, a few at most.
+    fn paint_below(&self, look: Look, most: usize, text: &mut String) {
+        let whole: String = self.spans.iter().map(|(_, words)| words.as_str()).collect();
+        let style = self.spans.first().map_or(Style::Plain, |(style, _)| *style);
+        let lines = wrap(&whole, most);
+        let more = lines.len() > MOST_BELOW;
+        for (place, line) in lines.into_iter().take(MOST_BELOW).enumerate() {
+            text.push_str("    ");
+            let line = match more && place + 1 == MOST_BELOW {
+                true => shorten(&format!("{line} …"), most),
+                false => shorten(&line, most),
+            };
+            style.paint(look, &line, text);
+            text.push('\n');
+        }
+    }
+}
+
+const GAP: usize = 2;
+const INDENT: usize = 4;
+/// With less room a description says nothing.
+const LEAST_REST: usize = 24;
+const LEAST_COLUMN: usize = 8;
+const MOST_BELOW: usize = 2;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table() -> Table {
+        let mut table = Table::new([
+            Column::left("NAME"),
+            Column::right("TOKENS"),
+            Column::rest("DESCRIPTION"),
+        ]);
+        table.row([
+            "add".into(),
+            "7".into(),
+            "Adds two numbers, whatever they are".into(),
+        ]);
+        table.row(["multiply".into(), "12".into(), "".into()]);
+        table
+    }
+
+    fn render(width: Option<usize>) -> String {
+        let mut text = String::new();
+        let look = Look {
+            has_colour: false,
+            width,
+        };
+        table().render(look, &mut text);
+        text
+    }
+
+    #[test]
+    fn without_a_terminal_nothing_is_cut() {
+        assert_eq!(
+            render(None),
+            "NAME      TOKENS  DESCRIPTION\n\
+             add            7  Adds two numbers, whatever they are\n\
+             multiply      12\n"
+        );
+    }
+
+    #[test]
+    fn the_last_column_is_cut_to_fit() {
+        assert_eq!(
+            render(Some(44)),
+            "NAME      TOKENS  DESCRIPTION\n\
+             add            7  Adds two numbers, whateve…\n\
+             multiply      12\n"
+        );
+    }
+
+    #[test]
+    fn on_a_narrow_terminal_the_last_column_goes_below() {
+        assert_eq!(
+            render(Some(30)),
+            "NAME      TOKENS\n\
+             add            7\n    Adds two numbers, whatever\n    they are\n\
+             multiply      12\n"
+        );
+    }
+}

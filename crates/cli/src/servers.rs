@@ -1,0 +1,153 @@
+//! The servers that a verb needs, as a hub.
+//!
+//! Only what is needed is started: a verb about one server leaves the others alone.
+
+use std::path::PathBuf;
+
+use switchboard_hub::{Config, Hub, HubError, MemberState, ServerConfig, Start};
+
+use crate::app::App;
+use crate::args::look::Of;
+use crate::exit::{Exit, Failure};
+use crate::logins;
+use crate::source::{self, Source};
+
+/// Servers as a hub. None is connected yet.
+#[derive(Debug)]
+pub(crate) struct Servers {
+    pub(crate) hub: Hub,
+    /// The configuration that they are from, with all its servers.
+    pub(crate) config: Config,
+    /// Where it was read. None for a server that was given on the spot.
+    pub(crate) file: Option<PathBuf>,
+    /// The names of those that are meant, in the order of the file.
+    pub(crate) names: Vec<String>,
+}
+
+impl Servers {
+    /// The servers that are meant: one by name, by URL or by command, or all of the configuration.
+    pub(crate) fn open(app: &App, of: &Of) -> Result<Self, Failure> {
+        let server = of.server.as_deref();
+        if let Some(config) = source::on_the_spot(server, &of.command)? {
+            return Ok(Self::new(app, Source::of_one(config), None));
+        }
+        let source = Source::find(&app.global)?;
+        match server {
+            Some(name) => {
+                source.check_server(name)?;
+                Ok(Self::new(app, source, Some(name)))
+            }
+            None => Ok(Self::new(app, source, None)),
+        }
+    }
+
+    /// The servers of a source: all that are switched on, or the one of this name.
+    pub(crate) fn new(app: &App, source: Source, only: Option<&str>) -> Self {
+        let Source { config, file } = source;
+        for problem in config.errors() {
+            app.output.warn(&problem.to_string());
+        }
+        let chosen: Vec<ServerConfig> = config
+            .servers
+            .iter()
+            .filter(|server| only.is_none_or(|only| server.name == only))
+            .map(|server| {
+                let mut server = server.clone();
+                // Whoever names a server wants it.
+                server.start = Start::Eager;
+                server.timeouts.start = app.global.timeout.or(server.timeouts.start);
+                server.timeouts.call = app.global.timeout.or(server.timeouts.call);
+                server
+            })
+            .collect();
+        let names = chosen.iter().map(|server| server.name.clone()).collect();
+        let mut of_hub = Config::default();
+        of_hub.settings = config.settings.clone();
+        of_hub.servers = chosen;
+        let builder = Hub::builder().config(of_hub).login(logins::describe);
+        let hub = builder.time_between_pings(None).build();
+        app.adopt(&hub);
+        Self {
+            hub,
+            config,
+            file,
+            names,
+        }
+    }
+
+    /// Connects those that are meant, all at once, and says which could not be.
+    ///
+    /// A line on standard error says how many are still missing.
+    pub(crate) async fn connect(&self, app: &App) -> Vec<Failure> {
+        let mut waiting = tokio::task::JoinSet::new();
+        for name in self.names.iter().filter(|name| self.is_enabled(name)) {
+            let (hub, name) = (self.hub.clone(), name.clone());
+            waiting.spawn(async move {
+                let connected = hub.connect(&name).await;
+                (name, connected)
+            });
+        }
+        let all = waiting.len();
+        let status = app.output.status(&self.progress(0, all));
+        let mut failures: Vec<Failure> = Vec::new();
+        let mut done = 0;
+        while let Some(ended) = waiting.join_next().await {
+            done += 1;
+            status.say(&self.progress(done, all));
+            if let Ok((_, Err(error))) = ended {
+                failures.push(error.into());
+            }
+        }
+        failures.sort_by(|one, other| one.server.cmp(&other.server));
+        failures
+    }
+
+    /// What is left of failures once the rest has answered: the one if there was but one server,
+    /// or that some failed. Each is said on standard error.
+    pub(crate) fn judge(
+        &self,
+        app: &App,
+        mut failures: Vec<Failure>,
+    ) -> Result<Option<Failure>, Failure> {
+        let tried = self
+            .names
+            .iter()
+            .filter(|name| self.is_enabled(name))
+            .count();
+        match failures.len() {
+            0 => return Ok(None),
+            1 if tried == 1 => return Err(failures.remove(0)),
+            _ => {}
+        }
+        for failure in &failures {
+            app.output.warn(&failure.message);
+        }
+        let count = failures.len();
+        let first = failures.swap_remove(0);
+        Err(match count == tried {
+            // All for the same reason, or for several.
+            true => Failure::new(first.exit, format!("none of the {tried} servers answered")),
+            false => {
+                let failure = format!("{count} of {tried} servers failed, the rest answered");
+                return Ok(Some(Failure::new(Exit::Partial, failure)));
+            }
+        })
+    }
+
+    /// How many tools, and so on, the hub is about.
+    fn is_enabled(&self, name: &str) -> bool {
+        // One that is named alone is wanted, switched off or not: the hub says so.
+        self.names.len() == 1
+            || self
+                .config
+                .server(name)
+                .is_some_and(|server| server.is_enabled)
+    }
+
+    fn progress(&self, done: usize, all: usize) -> String {
+        match (all, self.names.first()) {
+            (1, Some(name)) => format!("connecting to {name}"),
+            _ => format!("connecting to {all} servers, {done} done"),
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! Where servers come from.
+//!
+//! `--config FILE`; else `mcp.json` or `.mcp.json` of this folder or the nearest one above it; else
+//! the user's own file. Or one server that is given on the spot: a URL, or a command.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use switchboard_hub::{Config, ServerConfig, nearest};
+
+use crate::args::Global;
+use crate::exit::Failure;
+
+/// The configuration in use, and where it was read.
+#[derive(Debug)]
+pub(crate) struct Source {
+    pub(crate) config: Config,
+    /// None for a server that was given on the spot.
+    pub(crate) file: Option<PathBuf>,
+}
+
+impl Source {
+    /// The configuration in use.
+    ///
+    /// # Errors
+    /// When there is none, or it cannot be read.
+    pub(crate) fn find(global: &Global) -> Result<Self, Failure> {
+        let file = find_file(global).ok_or_else(|| {
+            Failure::usage("there is no mcp.json or .mcp.json here or above, and none of your own")
+                .hint("`switchboard add NAME -- COMMAND`, or `switchboard import`")
+        })?;
+        let config = Config::from_file(&file)?;
+        Ok(Self {
+            config,
+            file: Some(file),
+        })
+    }
+
+    /// Is there a server of this name?
+    ///
+    /// # Errors
+    /// When there is none, or it is written so that it cannot be used.
+    pub(crate) fn check_server(&self, name: &str) -> Result<(), Failure> {
+        if self.config.server(name).is_some() {
+            return Ok(());
+        }
+        let file = self.file.as_deref().map(Path::display);
+        let file = file.map(|file| format!(" in {file}")).unwrap_or_default();
+        let broken = self.config.errors();
+        let mut broken = broken.filter(|problem| problem.server.as_deref() == Some(name));
+        if let Some(problem) = broken.next() {
+            return Err(Failure::usage(problem.to_string()).server(name));
+        }
+        let names = || {
+            self.config
+                .servers
+                .iter()
+                .map(|server| server.name.as_str())
+        };
+        let failure = Failure::usage(format!("there is no server {name:?}{file}"));
+        Err(match nearest(name, names()).first() {
+            Some(near) => failure.hint(format!("did you mean {near:?}?")),
+            None => {
+                let names: Vec<&str> = names().collect();
+                failure.hint(format!("there are: {}", names.join(", ")))
+            }
+        })
+    }
+
+    /// One server that was given on the spot.
+    pub(crate) fn of_one(server: ServerConfig) -> Self {
+        let mut config = Config::default();
+        config.servers.push(server);
+        Self { config, file: None }
+    }
+}
+
+/// A server that is given on the spot, if one is: a URL, or a command.
+///
+/// # Errors
+/// When both are there, or neither makes sense.
+pub(crate) fn on_the_spot(
+    target: Option<&str>,
+    command: &[String],
+) -> Result<Option<ServerConfig>, Failure> {
+    match (target.filter(|target| is_url(target)), command) {
+        (Some(url), []) => Ok(Some(ServerConfig::url(&name_of_url(url), url))),
+        (Some(_), _) => Err(Failure::usage(
+            "a URL and a command are two servers; give one",
+        )),
+        (None, []) => Ok(None),
+        (None, words) => {
+            let name = name_of_command(words);
+            let words = words.iter().map(String::as_str);
+            Ok(Some(ServerConfig::command(&name, words)))
+        }
+    }
+}
+
+/// Is it where a server is?
+pub(crate) fn is_url(text: &str) -> bool {
+    let scheme = text.split_once("://").map(|(scheme, _)| scheme);
+    scheme.is_some_and(|scheme| matches!(scheme, "http" | "https"))
+}
+
+/// What a server at a URL is called: its host.
+fn name_of_url(url: &str) -> String {
+    let behind = url.split_once("://").map_or(url, |(_, behind)| behind);
+    let host = behind.split(['/', '?', '#']).next().unwrap_or_default();
+    let host = host.rsplit('@').next().unwrap_or_default();
+    plain_name(host)
+}
+
+/// What a server that a command starts is called: the package or program, without its folder.
+fn name_of_command(words: &[String]) -> String {
+    let program = words
+        .first()
+        .map(|word| last_part(word))
+        .unwrap_or_default();
+    let program = program.strip_suffix(".exe").unwrap_or(program);
+    let runs_another = RUNNERS.contains(&program);
+    let package = words.iter().skip(1).find(|word| !word.starts_with('-'));
+    let name = match package.filter(|_| runs_another) {
+        Some(package) => last_part(package),
+        None => program,
+    };
+    // Without a version.
+    plain_name(name.split('@').next().unwrap_or_default())
+}
+
+fn last_part(path: &str) -> &str {
+    path.rsplit(['/', '\\']).next().unwrap_or_default()
+}
+
+/// Letters, digits and dashes: it becomes a part of names of tools.
+fn plain_name(text: &str) -> String {
+    let plain = text.chars().take(LONGEST_NAME).map(|character| {
+        let is_plain = character.is_ascii_alphanumeric() || matches!(character, '-' | '_' | '.');
+        if is_plain { character } else { '-' }
+    });
+    let name: String = plain.collect();
+    match name.trim_matches(['-', '_', '.']) {
+        "" => "server".to_owned(),
+        name => name.to_owned(),
+    }
+}
+
+/// The file that is read, if there is one: the one that was said, whether it is there or not.
+pub(crate) fn find_file(global: &Global) -> Option<PathBuf> {
+    if let Some(file) = &global.config {
+        return Some(file.clone());
+    }
+    let here = env::current_dir().ok();
+    let in_project = here.as_deref().and_then(project_file);
+    in_project.or_else(|| user_file().filter(|file| file.is_file()))
+}
+
+/// The file of the project, from this folder upwards.
+pub(crate) fn project_file(folder: &Path) -> Option<PathBuf> {
+    let files = folder
+        .ancestors()
+        .flat_map(|folder| NAMES.iter().map(|name| folder.join(name)));
+    files.into_iter().find(|file| file.is_file())
+}
+
+/// The user's own file, whether it is there or not.
+pub(crate) fn user_file() -> Option<PathBuf> {
+    Some(config_folder()?.join("switchboard").join("mcp.json"))
+}
+
+/// Where programs keep what their users configure.
+fn config_folder() -> Option<PathBuf> {
+    let path = |name: &str| {
+        let path = PathBuf::from(env::var_os(name)?);
+        path.is_absolute().then_some(path)
+    };
+    if cfg!(windows) {
+        return path("APPDATA");
+    }
+    path("XDG_CONFIG_HOME").or_else(|| Some(path("HOME")?.join(".config")))
+}
+
+/// Programs that start the one that is named behind them.
+const RUNNERS: [&str; 10] = [
+    "npx", "bunx", "pnpx", "uvx", "pipx", "node", "python", "python3", "deno", "bun",
+];
+const LONGEST_NAME: usize = 40;
+const NAMES: [&str; 2] = ["mcp.json", ".mcp.json"];
