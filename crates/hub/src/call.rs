@@ -25,7 +25,7 @@ use crate::trace::{CallTrace, Outcome, Subject, TraceContext};
 mod operation;
 mod own_tools;
 
-pub use operation::{CallTool, Complete, GetPrompt, Operation, Raw, ReadResource};
+pub use operation::{CallTool, Complete, GetPrompt, Operation, Raw, RawRequest, ReadResource};
 
 use operation::Target;
 
@@ -141,7 +141,8 @@ impl<O: Operation> HubCall<O> {
         }
         let found = limits.wait_for(reach(&self.hub, &self.operation)).await;
         let (target, client) = found?;
-        let subject = Subject::of(self.operation.method(), &target.name);
+        let method = self.operation.method();
+        let subject = Subject::of(&method, &target.name);
         let parent = self.options.parent.as_ref();
         let mut trace = CallTrace::begin(&client.member().meter, subject, parent);
         let span = trace.span().clone();

@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 use switchboard_client::{Call, Revision};
 use switchboard_protocol::Method;
+use switchboard_protocol::jsonrpc::MethodName;
 use tracing::field::{Empty, display};
 use tracing::{Span, info_span};
 
@@ -42,12 +43,12 @@ pub enum Subject<'a> {
 
 impl<'a> Subject<'a> {
     /// What a method of this name asks for, of this tool, prompt or URI.
-    pub fn of(method: Method, name: &'a str) -> Self {
-        match method {
-            Method::ToolsCall => Self::Tool(name),
-            Method::PromptsGet => Self::Prompt(name),
-            Method::ResourcesRead => Self::Resource(name),
-            other => Self::Other(other.name()),
+    pub fn of(method: &'a MethodName, name: &'a str) -> Self {
+        match method.known() {
+            Some(Method::ToolsCall) => Self::Tool(name),
+            Some(Method::PromptsGet) => Self::Prompt(name),
+            Some(Method::ResourcesRead) => Self::Resource(name),
+            _ => Self::Other(method.as_str()),
         }
     }
 

@@ -14,6 +14,7 @@ use switchboard_client::types::{
 };
 use switchboard_client::{Call, Client, Payload, RawJson};
 use switchboard_protocol::Method;
+use switchboard_protocol::jsonrpc::MethodName;
 
 use crate::call::own_tools::OwnTool;
 use crate::error::HubError;
@@ -26,7 +27,7 @@ pub trait Operation: sealed::Sealed + fmt::Debug + Send + Sync + Sized + 'static
     type Output: Send;
 
     #[doc(hidden)]
-    fn method(&self) -> Method;
+    fn method(&self) -> MethodName;
 
     #[doc(hidden)]
     fn find(&self, catalog: &Catalog) -> Result<Target, NotFound>;
@@ -144,8 +145,8 @@ impl sealed::Sealed for CallTool {}
 impl Operation for CallTool {
     type Output = CallToolResult;
 
-    fn method(&self) -> Method {
-        Method::ToolsCall
+    fn method(&self) -> MethodName {
+        MethodName::Known(Method::ToolsCall)
     }
 
     fn find(&self, catalog: &Catalog) -> Result<Target, NotFound> {
@@ -228,8 +229,8 @@ impl sealed::Sealed for ReadResource {}
 impl Operation for ReadResource {
     type Output = ReadResourceResult;
 
-    fn method(&self) -> Method {
-        Method::ResourcesRead
+    fn method(&self) -> MethodName {
+        MethodName::Known(Method::ResourcesRead)
     }
 
     fn find(&self, catalog: &Catalog) -> Result<Target, NotFound> {
@@ -291,8 +292,8 @@ impl sealed::Sealed for GetPrompt {}
 impl Operation for GetPrompt {
     type Output = GetPromptResult;
 
-    fn method(&self) -> Method {
-        Method::PromptsGet
+    fn method(&self) -> MethodName {
+        MethodName::Known(Method::PromptsGet)
     }
 
     fn find(&self, catalog: &Catalog) -> Result<Target, NotFound> {
@@ -342,8 +343,8 @@ impl sealed::Sealed for Complete {}
 impl Operation for Complete {
     type Output = CompleteResult;
 
-    fn method(&self) -> Method {
-        Method::CompletionComplete
+    fn method(&self) -> MethodName {
+        MethodName::Known(Method::CompletionComplete)
     }
 
     fn find(&self, catalog: &Catalog) -> Result<Target, NotFound> {
@@ -387,6 +388,62 @@ impl Operation for Complete {
     }
 }
 
+/// Any request to one server, its result as the server wrote it.
+#[derive(Debug)]
+pub struct RawRequest {
+    server: String,
+    method: String,
+    params: Result<Option<RawJson>, String>,
+}
+
+impl RawRequest {
+    pub(crate) fn new(
+        server: &str,
+        method: &str,
+        params: Option<&(impl Serialize + ?Sized)>,
+    ) -> Self {
+        let params = params.map(RawJson::encode).transpose();
+        Self {
+            server: server.to_owned(),
+            method: method.to_owned(),
+            params: params.map_err(|error| error.to_string()),
+        }
+    }
+}
+
+impl sealed::Sealed for RawRequest {}
+
+impl Operation for RawRequest {
+    type Output = Payload;
+
+    fn method(&self) -> MethodName {
+        MethodName::new(&self.method)
+    }
+
+    fn find(&self, catalog: &Catalog) -> Result<Target, NotFound> {
+        let member = catalog.find_member(&self.server)?;
+        Ok(Target {
+            server: Arc::clone(member.server()),
+            name: self.method.clone(),
+        })
+    }
+
+    fn could_be_on(&self, server: &str, _: &str, _: bool) -> bool {
+        self.server == server
+    }
+
+    fn call(&mut self, client: &Client, method: &str) -> Call<Payload> {
+        match &self.params {
+            Ok(params) => client.raw(method, params.as_ref()),
+            Err(reason) => client.raw(method, Some(&Unwritable(reason))),
+        }
+    }
+
+    fn read(payload: &Payload, _: &Catalog, _: &str) -> Result<Payload, serde_json::Error> {
+        Ok(payload.clone())
+    }
+}
+
 /// The same, with its result as the server wrote it.
 #[derive(Debug)]
 pub struct Raw<O>(pub(super) O);
@@ -396,7 +453,7 @@ impl<O> sealed::Sealed for Raw<O> {}
 impl<O: Operation<Output: Serialize + DeserializeOwned>> Operation for Raw<O> {
     type Output = Payload;
 
-    fn method(&self) -> Method {
+    fn method(&self) -> MethodName {
         self.0.method()
     }
 

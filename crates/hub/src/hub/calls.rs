@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use serde::Serialize;
 use switchboard_client::types::{CompleteRequestParams, Tool};
 
 use super::Hub;
-use crate::call::{CallTool, Complete, GetPrompt, HubCall, ReadResource};
+use crate::call::{CallTool, Complete, GetPrompt, HubCall, RawRequest, ReadResource};
 use crate::error::HubError;
 use crate::member::{InUse, Member};
 use crate::registry::resource_tools;
@@ -57,6 +58,17 @@ impl Hub {
     /// them.
     pub fn complete(&self, params: CompleteRequestParams) -> HubCall<Complete> {
         HubCall::new(self, Complete::new(params))
+    }
+
+    /// Makes any request of one server, in its own words: names and URIs are the server's, and
+    /// nothing is asked what may be used of it.
+    pub fn request_on(
+        &self,
+        server: &str,
+        method: &str,
+        params: Option<&(impl Serialize + ?Sized)>,
+    ) -> HubCall<RawRequest> {
+        HubCall::new(self, RawRequest::new(server, method, params))
     }
 
     /// Hears when a resource changes, by the URI it has in the catalogue, until it is dropped.

@@ -99,6 +99,26 @@ async fn raw_results_are_what_the_server_wrote() {
 }
 
 #[tokio::test]
+async fn any_request_can_be_made_of_one_server() {
+    let hub = hub([server("one"), odd("by-hand", "plain")]).await;
+    let listed = hub.request_on("one", "resources/templates/list", None::<&Value>);
+    let listed: Value = listed.await.unwrap().decode().unwrap();
+    assert_eq!(listed["resourceTemplates"][0]["uriTemplate"], "rows://{id}");
+    let params = json!({"name": "echo", "arguments": {}});
+    let result = hub.request_on("by-hand", "tools/call", Some(&params)).await;
+    assert_eq!(
+        result.unwrap().text(),
+        &br#"{"content":[{"text":"here","type":"text"}]}"#[..]
+    );
+    let error = hub.request_on("one", "no/such", Some(&params)).await;
+    let error = error.unwrap_err();
+    assert!(error.to_string().contains("-32601"), "{error}");
+    let error = hub.request_on("on", "ping", None::<&Value>).await;
+    assert!(matches!(error, Err(HubError::NotFound(_))), "{error:?}");
+    hub.close().await;
+}
+
+#[tokio::test]
 async fn progress_is_heard_by_the_caller_and_by_those_who_listen() {
     let hub = hub([server("one")]).await;
     let mut events = hub.events();
