@@ -1,13 +1,7 @@
-//! How does a server keep something, for several clients and processes, across restarts?
+//! A to-do list in a SQLite file: the server that `switchboard demo` and the example `tasks` show.
 //!
-//! A to-do list in a SQLite file: seven tools with typed arguments and results, two kinds of
-//! resources that clients can follow, a prompt.
-//!
-//! ```sh
-//! cargo run --release -p switchboard-examples --bin tasks                           # on stdio
-//! cargo run --release -p switchboard-examples --bin tasks -- --db todo.sqlite       # in a file of your choice
-//! cargo run --release -p switchboard-examples --bin tasks -- --http 8000            # at http://127.0.0.1:8000/mcp
-//! ```
+//! Seven tools with typed arguments and results, two kinds of resources that clients can follow, a
+//! prompt.
 //!
 //! Read in this order: `task` (what a task is), `arguments` (what the tools take), `tasks`
 //! (what they do), `store` and `schema` (in SQL), `database` (off the connection's thread).
@@ -26,30 +20,22 @@ mod tests;
 
 use std::future::Future;
 use std::io;
-use std::path::PathBuf;
-use std::process::ExitCode;
+use std::path::Path;
 
-use switchboard_examples::{Options, OwnOption};
 use switchboard_server::{Server, prompt, resource, template, tool};
 
 use crate::database::Database;
 use crate::tasks::{ALL_TASKS, Tasks};
 
-#[tokio::main(flavor = "current_thread")]
-async fn main() -> ExitCode {
-    switchboard_examples::exit_code(start().await)
-}
+pub use location::of_user as file_of_user;
 
-async fn start() -> io::Result<()> {
-    let Some(options) = Options::of_process("A to-do list in a SQLite file.", &[DB])? else {
-        return Ok(());
-    };
-    let path = match options.value(DB.name) {
-        Some(path) => PathBuf::from(path),
-        None => location::of_user()?,
-    };
-    let database = Database::open(&path).map_err(io::Error::other)?;
-    switchboard_examples::serve(server(database), &options).await
+/// The server of the tasks in this file, which is made if it is not there.
+///
+/// # Errors
+/// When the file cannot be opened, or is none of tasks.
+pub fn task_server(file: &Path) -> io::Result<Server> {
+    let database = Database::open(file).map_err(io::Error::other)?;
+    Ok(server(database))
 }
 
 /// The server of the tasks in this database.
@@ -127,9 +113,3 @@ fn with<A, Fut: Future>(
 
 const INSTRUCTIONS: &str = "A to-do list that stays. Look for a task with search_tasks before \
                             you create one, and complete tasks rather than deleting them.";
-
-const DB: OwnOption = OwnOption {
-    name: "--db",
-    value: "FILE",
-    help: "the file of the tasks; without it, one in the data folder of the user",
-};

@@ -8,8 +8,11 @@ use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 
-/// The file of this user.
-pub(crate) fn of_user() -> io::Result<PathBuf> {
+/// The file of this user's tasks.
+///
+/// # Errors
+/// When the user has no data folder.
+pub fn of_user() -> io::Result<PathBuf> {
     let folder = data_folder(|name| env::var_os(name)).ok_or_else(|| {
         io::Error::new(
             io::ErrorKind::NotFound,
