@@ -2,12 +2,13 @@
 //! servers that it started.
 
 use std::future::Future;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use switchboard_hub::Hub;
 
 use crate::args::Global;
 use crate::exit::{Exit, Failure};
+use crate::host::Desk;
 use crate::output::Output;
 
 /// What every verb is given.
@@ -16,17 +17,21 @@ pub(crate) struct App {
     /// What was said that is for all verbs.
     pub(crate) global: Global,
     /// The only way to print.
-    pub(crate) output: Output,
+    pub(crate) output: Arc<Output>,
+    /// Who answers what servers ask.
+    pub(crate) desk: Arc<Desk>,
     /// What is to be closed in the end.
     hubs: Mutex<Vec<Hub>>,
 }
 
 impl App {
     pub(crate) fn new(global: Global) -> Self {
-        let output = Output::new(&global);
+        let output = Arc::new(Output::new(&global));
+        let desk = Arc::new(Desk::new(&global, Arc::clone(&output)));
         Self {
             global,
             output,
+            desk,
             hubs: Mutex::default(),
         }
     }

@@ -95,6 +95,13 @@ impl Failure {
         self
     }
 
+    /// This hint, if there is none yet.
+    #[must_use]
+    pub(crate) fn or_hint(mut self, hint: impl FnOnce() -> String) -> Self {
+        self.hint = self.hint.or_else(|| Some(hint()));
+        self
+    }
+
     /// The people have read it already: in the result.
     #[must_use]
     pub(crate) fn told(mut self) -> Self {

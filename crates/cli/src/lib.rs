@@ -4,7 +4,10 @@
 //! 2. `source`: where servers come from; `servers`: those that a verb needs, as a hub; `logins`: how
 //!    they find the user's logins
 //! 3. `command`: the verbs, a file each: what was said in, an `Outcome` or a `Failure` out
-//! 4. `output`: the only code that prints; `exit`: how it ended, as a number with a meaning
+//! 4. `target`: what of which server is meant; `arguments`: words typed by a schema; `signature`:
+//!    schemas as people read them; `parts`: what is shown of results; `json`: JSON in its order;
+//!    `host`: what servers ask
+//! 5. `output`: the only code that prints; `exit`: how it ended, as a number with a meaning
 //!
 //! `docs/decisions/0008-a-command-line-over-the-hub.md` in the repository says why.
 
@@ -12,12 +15,18 @@
 
 mod app;
 mod args;
+mod arguments;
 mod command;
 mod exit;
+mod host;
+mod json;
 mod logins;
 mod output;
+mod parts;
 mod servers;
+mod signature;
 mod source;
+mod target;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -41,7 +50,12 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> ExitCode {
         .enable_all()
         .build();
     let done = match runtime {
-        Ok(runtime) => runtime.block_on(app.run(command::run(&cli.verb, &app))),
+        Ok(runtime) => {
+            let done = runtime.block_on(app.run(command::run(&cli.verb, &app)));
+            // A thread may still wait for a line that nobody types.
+            runtime.shutdown_background();
+            done
+        }
         Err(error) => Err(Failure::unexpected(format!("no runtime: {error}"))),
     };
     finish(&app.output, done).code()

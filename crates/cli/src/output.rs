@@ -18,7 +18,7 @@ use std::env;
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 pub(crate) use clean::{clean, clean_line};
 pub(crate) use outcome::Outcome;
@@ -29,6 +29,7 @@ pub(crate) use width::shorten;
 
 use crate::args::{Color, Global};
 use crate::exit::{Exit, Failure};
+use crate::json::Json;
 use page::Look;
 
 /// Where words go, and in which form.
@@ -106,7 +107,10 @@ impl Output {
         self.status.clear();
         let mut out = io::stdout().lock();
         match self.form {
-            Form::People => out.write_all(outcome.page().render(self.look).as_bytes())?,
+            Form::People => {
+                out.write_all(outcome.page().render(self.look).as_bytes())?;
+                out.write_all(outcome.raw_bytes())?;
+            }
             Form::Json => {
                 if let Some(value) = outcome.json() {
                     write_json(&mut out, value)?;
@@ -122,16 +126,16 @@ impl Output {
     }
 
     /// Prints one item of a stream at once. Under `--json` too it is a line.
-    pub(crate) fn stream(
+    pub(crate) fn stream<J: Into<Json>>(
         &self,
         page: impl FnOnce() -> Page,
-        json: impl FnOnce() -> Value,
+        json: impl FnOnce() -> J,
     ) -> io::Result<()> {
         self.status.clear();
         let mut out = io::stdout().lock();
         match self.form {
             Form::People => out.write_all(page().render(self.look).as_bytes())?,
-            Form::Json | Form::JsonLines => write_json_line(&mut out, &json())?,
+            Form::Json | Form::JsonLines => write_json_line(&mut out, &json().into())?,
         }
         out.flush()
     }
@@ -152,8 +156,12 @@ impl Output {
         if failure.is_told {
             return exit;
         }
-        let message = Line::new().bad("error:").plain(" ").plain(&failure.message);
-        let mut page = Page::new().line(message);
+        let (first, rest) = match failure.message.split_once('\n') {
+            Some((first, rest)) => (first, rest),
+            None => (failure.message.as_str(), ""),
+        };
+        let first = Line::new().bad("error:").plain(" ").plain(first);
+        let mut page = Page::new().line(first).text(rest);
         if let Some(hint) = &failure.hint {
             page = page.line(Line::new().notable("hint:").plain(" ").plain(hint));
         }
@@ -187,6 +195,16 @@ impl Output {
         self.to_error(text.trim_end_matches('\n'));
     }
 
+    /// Is standard output read by a person, as it comes?
+    pub(crate) const fn is_terminal(&self) -> bool {
+        self.look.width.is_some()
+    }
+
+    /// Keeps the status line away while somebody is asked.
+    pub(crate) fn pause(&self) -> status::Pause {
+        self.status.pause()
+    }
+
     /// Shows what is going on, on a terminal only, until it is dropped.
     pub(crate) fn status(&self, text: &str) -> Status {
         self.status.begin(self.has_status, self.error_look, text)
@@ -215,12 +233,12 @@ pub(crate) fn show_usage(error: &clap::Error) -> Exit {
     }
 }
 
-fn write_json(out: &mut impl Write, value: &Value) -> io::Result<()> {
+fn write_json(out: &mut impl Write, value: &Json) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut *out, value)?;
     out.write_all(b"\n")
 }
 
-fn write_json_line(out: &mut impl Write, value: &Value) -> io::Result<()> {
+fn write_json_line(out: &mut impl Write, value: &Json) -> io::Result<()> {
     serde_json::to_writer(&mut *out, value)?;
     out.write_all(b"\n")
 }

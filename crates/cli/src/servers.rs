@@ -3,12 +3,14 @@
 //! Only what is needed is started: a verb about one server leaves the others alone.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use switchboard_hub::{Config, Hub, HubError, MemberState, ServerConfig, Start};
 
 use crate::app::App;
 use crate::args::look::Of;
 use crate::exit::{Exit, Failure};
+use crate::host::TerminalHost;
 use crate::logins;
 use crate::source::{self, Source};
 
@@ -35,14 +37,24 @@ impl Servers {
         match server {
             Some(name) => {
                 source.check_server(name)?;
-                Ok(Self::new(app, source, Some(name)))
+                Ok(Self::new(app, source, Some(&[name])))
             }
             None => Ok(Self::new(app, source, None)),
         }
     }
 
-    /// The servers of a source: all that are switched on, or the one of this name.
-    pub(crate) fn new(app: &App, source: Source, only: Option<&str>) -> Self {
+    /// The servers of a source: all, or those of these names.
+    pub(crate) fn new(app: &App, source: Source, only: Option<&[&str]>) -> Self {
+        Self::with(app, source, only, Start::Eager)
+    }
+
+    /// The same, of which nothing is started before it is needed; what they offered when they last
+    /// ran is known.
+    pub(crate) fn asleep(app: &App, source: Source) -> Self {
+        Self::with(app, source, None, Start::Lazy)
+    }
+
+    fn with(app: &App, source: Source, only: Option<&[&str]>, start: Start) -> Self {
         let Source { config, file } = source;
         for problem in config.errors() {
             app.output.warn(&problem.to_string());
@@ -50,11 +62,10 @@ impl Servers {
         let chosen: Vec<ServerConfig> = config
             .servers
             .iter()
-            .filter(|server| only.is_none_or(|only| server.name == only))
+            .filter(|server| only.is_none_or(|only| only.contains(&server.name.as_str())))
             .map(|server| {
                 let mut server = server.clone();
-                // Whoever names a server wants it.
-                server.start = Start::Eager;
+                server.start = start;
                 server.timeouts.start = app.global.timeout.or(server.timeouts.start);
                 server.timeouts.call = app.global.timeout.or(server.timeouts.call);
                 server
@@ -64,7 +75,12 @@ impl Servers {
         let mut of_hub = Config::default();
         of_hub.settings = config.settings.clone();
         of_hub.servers = chosen;
-        let builder = Hub::builder().config(of_hub).login(logins::describe);
+        let mut builder = Hub::builder().config(of_hub).login(logins::describe);
+        if let Some(folder) = source::cache_folder() {
+            builder = builder.cache(folder);
+        }
+        let desk = Arc::clone(&app.desk);
+        let builder = builder.host(move |_| TerminalHost::new(&desk));
         let hub = builder.time_between_pings(None).build();
         app.adopt(&hub);
         Self {
@@ -75,13 +91,27 @@ impl Servers {
         }
     }
 
+    /// Connects those of which nothing is known from before.
+    pub(crate) async fn wake_unknown(&self, app: &App) -> Vec<Failure> {
+        self.hub.connect_all().await;
+        let catalog = self.hub.catalog();
+        let unknown = |name: &&String| catalog.tools_of(name).is_empty();
+        let names: Vec<&String> = self.names.iter().filter(unknown).collect();
+        self.connect_these(app, &names).await
+    }
+
     /// Connects those that are meant, all at once, and says which could not be.
     ///
     /// A line on standard error says how many are still missing.
     pub(crate) async fn connect(&self, app: &App) -> Vec<Failure> {
+        self.connect_these(app, &self.names.iter().collect::<Vec<_>>())
+            .await
+    }
+
+    async fn connect_these(&self, app: &App, names: &[&String]) -> Vec<Failure> {
         let mut waiting = tokio::task::JoinSet::new();
-        for name in self.names.iter().filter(|name| self.is_enabled(name)) {
-            let (hub, name) = (self.hub.clone(), name.clone());
+        for name in names.iter().filter(|name| self.is_enabled(name)) {
+            let (hub, name) = (self.hub.clone(), String::clone(name));
             waiting.spawn(async move {
                 let connected = hub.connect(&name).await;
                 (name, connected)
@@ -98,8 +128,21 @@ impl Servers {
                 failures.push(error.into());
             }
         }
+        drop(status);
+        for server in self.hub.servers() {
+            if let MemberState::ListingFailed { reason, .. } = &server.state {
+                let name = &server.name;
+                let message = format!("what server {name:?} offers could not be listed: {reason}");
+                failures.push(Failure::new(Exit::Violation, message).server(name));
+            }
+        }
         failures.sort_by(|one, other| one.server.cmp(&other.server));
         failures
+    }
+
+    /// Is there but one, so that its name need not be said each time?
+    pub(crate) fn is_one(&self) -> bool {
+        self.names.len() == 1
     }
 
     /// What is left of failures once the rest has answered: the one if there was but one server,
@@ -134,7 +177,14 @@ impl Servers {
         })
     }
 
-    /// How many tools, and so on, the hub is about.
+    /// Can it be called?
+    pub(crate) fn is_ready(&self, name: &str) -> bool {
+        let servers = self.hub.servers();
+        let found = servers.iter().find(|server| *server.name == *name);
+        found.is_some_and(|server| server.state.is_ready())
+    }
+
+    /// Is it to be connected?
     fn is_enabled(&self, name: &str) -> bool {
         // One that is named alone is wanted, switched off or not: the hub says so.
         self.names.len() == 1

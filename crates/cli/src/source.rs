@@ -155,12 +155,29 @@ pub(crate) fn find_file(global: &Global) -> Option<PathBuf> {
     in_project.or_else(|| user_file().filter(|file| file.is_file()))
 }
 
-/// The file of the project, from this folder upwards.
+/// The file of the project, from this folder upwards; not one that somebody else has put there.
 pub(crate) fn project_file(folder: &Path) -> Option<PathBuf> {
     let files = folder
         .ancestors()
         .flat_map(|folder| NAMES.iter().map(|name| folder.join(name)));
-    files.into_iter().find(|file| file.is_file())
+    files.into_iter().find(|file| is_ours(file))
+}
+
+/// Is it a file of this user, or of the system? A file names programs that are run.
+#[cfg(unix)]
+fn is_ours(file: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+
+    let Ok(found) = file.metadata() else {
+        return false;
+    };
+    let own = rustix::process::geteuid().as_raw();
+    found.is_file() && (found.uid() == own || found.uid() == 0)
+}
+
+#[cfg(not(unix))]
+fn is_ours(file: &Path) -> bool {
+    file.is_file()
 }
 
 /// The user's own file, whether it is there or not.
@@ -168,16 +185,28 @@ pub(crate) fn user_file() -> Option<PathBuf> {
     Some(config_folder()?.join("switchboard").join("mcp.json"))
 }
 
+/// Where is kept what servers offered when they last ran.
+pub(crate) fn cache_folder() -> Option<PathBuf> {
+    let folder = match () {
+        () if cfg!(windows) => path_in("LOCALAPPDATA")?,
+        () if cfg!(target_os = "macos") => path_in("HOME")?.join("Library/Caches"),
+        () => path_in("XDG_CACHE_HOME").or_else(|| Some(path_in("HOME")?.join(".cache")))?,
+    };
+    Some(folder.join("switchboard"))
+}
+
 /// Where programs keep what their users configure.
 fn config_folder() -> Option<PathBuf> {
-    let path = |name: &str| {
-        let path = PathBuf::from(env::var_os(name)?);
-        path.is_absolute().then_some(path)
-    };
     if cfg!(windows) {
-        return path("APPDATA");
+        return path_in("APPDATA");
     }
-    path("XDG_CONFIG_HOME").or_else(|| Some(path("HOME")?.join(".config")))
+    path_in("XDG_CONFIG_HOME").or_else(|| Some(path_in("HOME")?.join(".config")))
+}
+
+/// The absolute path in a variable: relative ones are not valid there.
+fn path_in(variable: &str) -> Option<PathBuf> {
+    let path = PathBuf::from(env::var_os(variable)?);
+    path.is_absolute().then_some(path)
 }
 
 /// Programs that start the one that is named behind them.
@@ -186,3 +215,37 @@ const RUNNERS: [&str; 10] = [
 ];
 const LONGEST_NAME: usize = 40;
 const NAMES: [&str; 2] = ["mcp.json", ".mcp.json"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_on_the_spot_has_a_name() {
+        let check = |words: &[&str], expected: &str| {
+            let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+            assert_eq!(name_of_command(&words), expected, "{words:?}");
+        };
+        check(
+            &["npx", "-y", "@modelcontextprotocol/server-memory"],
+            "server-memory",
+        );
+        check(&["npx", "-y", "@scope/pkg@1.2.3"], "pkg");
+        check(&["uvx", "mcp-server-time"], "mcp-server-time");
+        check(&["/usr/bin/my-server", "--flag"], "my-server");
+        check(&["python3", "server.py"], "server.py");
+        check(&["--"], "server");
+        assert_eq!(
+            name_of_url("https://user:pw@mcp.example.com:8000/mcp?key=x"),
+            "mcp.example.com-8000"
+        );
+    }
+
+    #[test]
+    fn a_url_and_a_command_are_two_servers() {
+        let words = ["x".to_owned()];
+        assert!(on_the_spot(Some("https://a"), &words).is_err());
+        assert!(on_the_spot(Some("a"), &words).is_ok_and(|server| server.is_some()));
+        assert!(on_the_spot(Some("a"), &[]).is_ok_and(|server| server.is_none()));
+    }
+}

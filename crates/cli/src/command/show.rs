@@ -1,10 +1,211 @@
-//! `switchboard show`.
+//! `switchboard show`: one server, tool or prompt in full.
+
+use switchboard_client::types::{Tool, ToolAnnotations};
+use switchboard_hub::{MemberState, PromptEntry, ToolEntry};
 
 use crate::app::App;
 use crate::args::look::Show;
+use crate::command::call::{find_prompt, find_tool};
+use crate::command::ls::reached;
+use crate::command::tools::table;
 use crate::exit::Failure;
-use crate::output::Outcome;
+use crate::json::Json;
+use crate::output::{Column, Line, Outcome, Page, Table};
+use crate::signature;
+use crate::target::Target;
 
-pub(crate) async fn run(_: &Show, _: &App) -> Result<Outcome, Failure> {
-    Err(Failure::missing("show"))
+pub(crate) async fn run(args: &Show, app: &App) -> Result<Outcome, Failure> {
+    let target = Target::find(app, &args.target, &args.command).await?;
+    let Some(name) = target.name.as_deref() else {
+        return server(&target, app);
+    };
+    match find_tool(&target, name) {
+        Ok(entry) => Ok(Outcome::of(
+            app,
+            || match args.schema {
+                true => schemas(&entry.tool),
+                false => tool(&entry),
+            },
+            || Json::of(&*entry.tool).with_first("server", &*entry.server),
+        )),
+        // A prompt may be called so; otherwise it was a tool that was meant.
+        Err(failure) => match find_prompt(&target, name) {
+            Ok(entry) => Ok(Outcome::of(
+                app,
+                || prompt(&entry),
+                || Json::of(&*entry.prompt).with_first("server", &*entry.server),
+            )),
+            Err(_) => Err(failure),
+        },
+    }
+}
+
+fn server(target: &Target, app: &App) -> Result<Outcome, Failure> {
+    let name = target.server.as_deref().unwrap_or_default();
+    let servers = target.servers.hub.servers();
+    let status = servers.iter().find(|status| &*status.name == name);
+    let status = status.ok_or_else(|| Failure::unexpected(format!("no server {name:?}")))?;
+    let catalog = target.servers.hub.catalog();
+    let tools: Vec<_> = catalog.tools_of(name).iter().collect();
+    let ready = match &status.state {
+        MemberState::Ready(ready) | MemberState::ListingFailed { ready, .. } => Some(ready),
+        _ => None,
+    };
+    let people = || {
+        let about = ready.and_then(|ready| ready.server.as_ref());
+        let about = about.map(|server| format!("{} {}", server.display_name(), server.version));
+        let mut page = Page::new()
+            .line(
+                Line::new()
+                    .strong(name)
+                    .plain("  ")
+                    .plain(about.unwrap_or_default()),
+            )
+            .line(
+                Line::new()
+                    .faint("state     ")
+                    .plain(status.state.to_string()),
+            )
+            .line(
+                Line::new()
+                    .faint("reached   ")
+                    .plain(reached(&status.config)),
+            );
+        if let Some(file) = &target.servers.file {
+            let file = file.display().to_string();
+            page = page.line(Line::new().faint("from      ").plain(file));
+        }
+        for note in catalog.notes_of(name) {
+            page = page.line(Line::new().notable("note      ").plain(note));
+        }
+        if let Some(words) = ready.and_then(|ready| ready.instructions.as_deref()) {
+            page = page.blank().text(words);
+        }
+        match tools.is_empty() {
+            true => page,
+            false => page.blank().table(table(&tools, true)),
+        }
+    };
+    let json = || {
+        let ready = ready.map(|ready| {
+            Json::object([
+                (
+                    "protocolVersion",
+                    ready.revision.to_string().as_str().into(),
+                ),
+                ("serverInfo", Json::of(&ready.server)),
+                ("capabilities", Json::of(&ready.capabilities)),
+                ("instructions", Json::of(&ready.instructions)),
+            ])
+        });
+        Json::object([
+            ("name", name.into()),
+            ("state", status.state.to_string().as_str().into()),
+            ("reached", reached(&status.config).as_str().into()),
+            ("agreed", ready.unwrap_or(Json::Null)),
+            ("tools", super::tools::list(&tools)),
+        ])
+    };
+    Ok(Outcome::of(app, people, json))
+}
+
+fn tool(entry: &ToolEntry) -> Page {
+    let tool = &entry.tool;
+    let mut title = Line::new().strong(format!("{}.{}", entry.server, tool.name));
+    if tool.display_name() != tool.name {
+        title = title.plain("  ").plain(tool.display_name());
+    }
+    let mut page = Page::new()
+        .line(title)
+        .line(format!("  {}", signature::of_tool(tool)));
+    let hints = hints(&tool.hints());
+    let tokens = entry.tokens;
+    page = page.line(Line::new().faint(format!("  {hints}; about {tokens} tokens")));
+    if let Some(description) = &tool.description {
+        page = page.blank().text(description.trim());
+    }
+    let arguments = signature::arguments(&Json::read(tool.input_schema.as_str().as_bytes()));
+    if arguments.is_empty() {
+        return page;
+    }
+    let mut table = Table::new([
+        Column::left("ARGUMENT"),
+        Column::left("TYPE"),
+        Column::left("DEFAULT"),
+        Column::rest("DESCRIPTION"),
+    ]);
+    for argument in arguments {
+        let default = match (&argument.default, argument.is_required) {
+            (Some(default), _) => default.clone(),
+            (None, true) => "required".to_owned(),
+            (None, false) => "-".to_owned(),
+        };
+        table.row([
+            Line::new().strong(argument.name),
+            argument.kind.into(),
+            default.into(),
+            argument.description.unwrap_or_default().into(),
+        ]);
+    }
+    page.blank().table(table)
+}
+
+fn schemas(tool: &Tool) -> Page {
+    let pretty = |text: &[u8]| serde_json::to_string_pretty(&Json::read(text)).unwrap_or_default();
+    let page = Page::new()
+        .line(Line::new().faint("arguments"))
+        .text(pretty(tool.input_schema.as_str().as_bytes()));
+    match &tool.output_schema {
+        Some(schema) => page
+            .line(Line::new().faint("result"))
+            .text(pretty(schema.as_str().as_bytes())),
+        None => page,
+    }
+}
+
+fn prompt(entry: &PromptEntry) -> Page {
+    let prompt = &entry.prompt;
+    let mut page = Page::new()
+        .line(Line::new().strong(format!("{}.{}", entry.server, prompt.name)))
+        .line(format!("  {}", signature::of_prompt(prompt)));
+    if let Some(description) = &prompt.description {
+        page = page.blank().text(description.trim());
+    }
+    let mut table = Table::new([
+        Column::left("ARGUMENT"),
+        Column::left("DEFAULT"),
+        Column::rest("DESCRIPTION"),
+    ]);
+    for argument in prompt.arguments.iter().flatten() {
+        let required = if argument.is_required() {
+            "required"
+        } else {
+            "-"
+        };
+        table.row([
+            Line::new().strong(&argument.name),
+            required.into(),
+            argument.description.as_deref().unwrap_or_default().into(),
+        ]);
+    }
+    match table.is_empty() {
+        true => page,
+        false => page.blank().table(table),
+    }
+}
+
+/// What a tool says of itself, in words.
+fn hints(hints: &ToolAnnotations) -> String {
+    let mut words = vec![match (hints.is_read_only(), hints.is_destructive()) {
+        (true, _) => "reads only",
+        (false, true) => "may destroy",
+        (false, false) => "adds only",
+    }];
+    if !hints.is_read_only() && hints.is_idempotent() {
+        words.push("the same again changes nothing");
+    }
+    if hints.is_open_world() {
+        words.push("reaches beyond the server");
+    }
+    words.join(", ")
 }

@@ -1,10 +1,150 @@
-//! `switchboard watch`.
+//! `switchboard watch`: what happens at servers, as it happens.
+
+use serde_json::json;
+use switchboard_hub::{Event, HubError, ResourceWatch};
+use tokio::sync::mpsc;
 
 use crate::app::App;
 use crate::args::look::Watch;
 use crate::exit::Failure;
-use crate::output::Outcome;
+use crate::json::Json;
+use crate::output::{Line, Outcome, Page};
+use crate::servers::Servers;
 
-pub(crate) async fn run(_: &Watch, _: &App) -> Result<Outcome, Failure> {
-    Err(Failure::missing("watch"))
+pub(crate) async fn run(args: &Watch, app: &App) -> Result<Outcome, Failure> {
+    let servers = Servers::open(app, &args.of)?;
+    let mut events = servers.hub.events();
+    let failures = servers.connect(app).await;
+    servers.judge(app, failures)?;
+    let (sender, mut changed) = mpsc::channel(WAITING);
+    for uri in &args.resource {
+        let watch = servers.hub.watch(&exposed(&servers, uri)).await?;
+        tokio::spawn(tell(watch, uri.clone(), sender.clone()));
+    }
+    loop {
+        let told = tokio::select! {
+            event = events.next() => match event {
+                Some(event) => Told::of(&event),
+                None => return Ok(Outcome::nothing()),
+            },
+            // It has a sender of our own, so it does not end.
+            Some((server, uri, outcome)) = changed.recv() => match outcome {
+                Ok(()) => Some(Told::new(&server, "resource", &uri, Json::Null)),
+                Err(error) => return Err(error.into()),
+            },
+        };
+        let Some(told) = told else {
+            continue;
+        };
+        let shown = app.output.stream(|| told.page(), || told.json());
+        match shown {
+            Ok(()) => {}
+            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {
+                return Ok(Outcome::nothing());
+            }
+            Err(error) => return Err(Failure::unexpected(format!("standard output: {error}"))),
+        }
+    }
 }
+
+type Changed = (String, String, Result<(), HubError>);
+
+/// Tells each time that a resource has changed, until it can no longer be watched.
+async fn tell(mut watch: ResourceWatch, uri: String, sender: mpsc::Sender<Changed>) {
+    loop {
+        let outcome = watch.changed().await;
+        let is_over = outcome.is_err();
+        let told = (watch.server().to_owned(), uri.clone(), outcome);
+        if sender.send(told).await.is_err() || is_over {
+            return;
+        }
+    }
+}
+
+/// The URI that the catalogue has for a resource that a server calls so.
+fn exposed(servers: &Servers, uri: &str) -> String {
+    let catalog = servers.hub.catalog();
+    let found = catalog.resources().find(|entry| entry.resource.uri == uri);
+    found.map_or_else(|| uri.to_owned(), |entry| entry.uri.to_string())
+}
+
+/// Something that happened, as it is shown.
+struct Told {
+    server: String,
+    kind: &'static str,
+    text: String,
+    data: Json,
+}
+
+impl Told {
+    fn new(server: &str, kind: &'static str, text: &str, data: Json) -> Self {
+        Self {
+            server: server.to_owned(),
+            kind,
+            text: text.to_owned(),
+            data,
+        }
+    }
+
+    fn of(event: &Event) -> Option<Self> {
+        Some(match event {
+            Event::State { server, state } => {
+                Self::new(server, "state", &state.to_string(), Json::Null)
+            }
+            Event::Catalog {
+                server, changes, ..
+            } => {
+                let mut what = Vec::new();
+                for (has_changed, word) in [
+                    (changes.tools, "tools"),
+                    (changes.prompts, "prompts"),
+                    (changes.resources, "resources"),
+                ] {
+                    if has_changed {
+                        what.push(word);
+                    }
+                }
+                Self::new(server, "list", &what.join(", "), Json::Null)
+            }
+            Event::Resource { server, uri } => Self::new(server, "resource", uri, Json::Null),
+            Event::Progress {
+                server, progress, ..
+            } => Self::new(
+                server,
+                "progress",
+                progress.message.as_deref().unwrap_or_default(),
+                Json::of(&**progress),
+            ),
+            Event::Log { server, message } => {
+                let data = Json::read(message.data.as_str().as_bytes());
+                let text = match &data {
+                    Json::Text(text) => text.clone(),
+                    other => other.to_string(),
+                };
+                let text = format!("{}: {text}", message.level.as_str());
+                Self::new(server, "log", &text, Json::of(&**message))
+            }
+            Event::Stderr { server, line } => Self::new(server, "stderr", line, Json::Null),
+            _ => return None,
+        })
+    }
+
+    fn page(&self) -> Page {
+        let line = Line::new()
+            .strong(&self.server)
+            .faint(format!(" {} ", self.kind));
+        Page::new().line(line.plain(&self.text))
+    }
+
+    fn json(&self) -> Json {
+        let mut told =
+            Json::from(json!({"server": self.server, "event": self.kind, "text": self.text}));
+        if let (Json::Object(members), false) = (&mut told, self.data == Json::Null) {
+            members.push(("data".to_owned(), self.data.clone()));
+        }
+        told
+    }
+}
+
+/// Changes that wait to be printed.
+const WAITING: usize = 64;

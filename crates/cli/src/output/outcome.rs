@@ -1,10 +1,9 @@
 //! What a verb has to show: for people, or as JSON, and what went wrong beside it.
 
-use serde_json::Value;
-
 use super::page::Page;
 use crate::app::App;
 use crate::exit::Failure;
+use crate::json::Json;
 
 /// What a verb has to show.
 ///
@@ -14,23 +13,36 @@ use crate::exit::Failure;
 #[derive(Debug, Default)]
 pub(crate) struct Outcome {
     page: Page,
-    json: Option<Value>,
+    json: Option<Json>,
     /// The member of the document whose items are lines.
     items: Option<&'static str>,
     failure: Option<Failure>,
+    /// What is written as it is, for people who send it into a file.
+    bytes: Option<Vec<u8>>,
 }
 
 impl Outcome {
+    /// Bytes that are no text, written as they are.
+    #[must_use]
+    pub(crate) fn bytes(mut self, bytes: Vec<u8>) -> Self {
+        self.bytes = Some(bytes);
+        self
+    }
+
     /// Nothing to show.
     pub(crate) fn nothing() -> Self {
         Self::default()
     }
 
     /// What is shown, in the form that is wanted.
-    pub(crate) fn of(app: &App, page: impl FnOnce() -> Page, json: impl FnOnce() -> Value) -> Self {
+    pub(crate) fn of<J: Into<Json>>(
+        app: &App,
+        page: impl FnOnce() -> Page,
+        json: impl FnOnce() -> J,
+    ) -> Self {
         match app.output.is_json() {
             true => Self {
-                json: Some(json()),
+                json: Some(json().into()),
                 ..Self::default()
             },
             false => Self {
@@ -58,23 +70,30 @@ impl Outcome {
         self.failure.as_ref()
     }
 
+    pub(super) fn raw_bytes(&self) -> &[u8] {
+        self.bytes.as_deref().unwrap_or_default()
+    }
+
     pub(super) const fn page(&self) -> &Page {
         &self.page
     }
 
-    pub(super) const fn json(&self) -> Option<&Value> {
+    pub(super) const fn json(&self) -> Option<&Json> {
         self.json.as_ref()
     }
 
     /// What is a line each.
-    pub(super) fn items(&self) -> impl Iterator<Item = &Value> {
+    pub(super) fn items(&self) -> impl Iterator<Item = &Json> {
         let list = self
             .items
-            .and_then(|member| self.json.as_ref()?.get(member)?.as_array());
+            .and_then(|member| self.json.as_ref()?.get(member));
         let whole = match list {
             Some(_) => None,
             None => self.json.as_ref(),
         };
-        list.into_iter().flatten().chain(whole)
+        list.map(Json::items)
+            .unwrap_or_default()
+            .iter()
+            .chain(whole)
     }
 }

@@ -3,7 +3,7 @@
 //! It is written over by the next one and gone before anything else is printed.
 
 use std::io::{self, Write};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::clean::clean_line;
 use super::page::{Look, Style};
@@ -19,7 +19,27 @@ pub(crate) struct Status {
 /// What stands on the line now.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Board {
-    shown: Arc<Mutex<String>>,
+    shown: Arc<Mutex<Shown>>,
+}
+
+#[derive(Debug, Default)]
+struct Shown {
+    line: String,
+    /// How many want it to be away.
+    pauses: usize,
+}
+
+/// Keeps the line away until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Pause(Board);
+
+impl Drop for Pause {
+    fn drop(&mut self) {
+        let mut shown = self.0.shown();
+        shown.pauses = shown.pauses.saturating_sub(1);
+        drop(shown);
+        self.0.redraw();
+    }
 }
 
 impl Status {
@@ -54,29 +74,41 @@ impl Board {
         status
     }
 
+    pub(super) fn pause(&self) -> Pause {
+        self.clear();
+        self.shown().pauses += 1;
+        Pause(self.clone())
+    }
+
     fn replace(&self, painted: String) {
-        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
-        if *shown == painted {
+        let mut shown = self.shown();
+        if shown.line == painted {
             return;
         }
-        write(&format!("{CLEAR}{painted}"));
-        *shown = painted;
+        if shown.pauses == 0 {
+            write(&format!("{CLEAR}{painted}"));
+        }
+        shown.line = painted;
     }
 
     /// Makes room for something else.
     pub(super) fn clear(&self) {
-        let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
-        if !shown.is_empty() {
+        let shown = self.shown();
+        if !shown.line.is_empty() && shown.pauses == 0 {
             write(CLEAR);
         }
     }
 
     /// Shows it again, below something else.
     pub(super) fn redraw(&self) {
-        let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
-        if !shown.is_empty() {
-            write(&shown);
+        let shown = self.shown();
+        if !shown.line.is_empty() && shown.pauses == 0 {
+            write(&shown.line);
         }
+    }
+
+    fn shown(&self) -> MutexGuard<'_, Shown> {
+        self.shown.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
