@@ -57,7 +57,11 @@ impl Servers {
     fn with(app: &App, source: Source, only: Option<&[&str]>, start: Start) -> Self {
         let Source { config, file } = source;
         for problem in config.errors() {
-            app.output.warn(&problem.to_string());
+            let server = problem.server.as_deref();
+            // Whoever names a server does not want to hear of others.
+            if only.is_none_or(|only| server.is_none_or(|server| only.contains(&server))) {
+                app.output.warn(&problem.to_string());
+            }
         }
         let chosen: Vec<ServerConfig> = config
             .servers

@@ -13,8 +13,12 @@ pub(crate) fn of_tool(tool: &Tool) -> String {
     let words: Vec<String> = arguments(&schema).iter().map(Argument::to_string).collect();
     let mut line = format!("{}({})", tool.name, words.join(", "));
     if let Some(schema) = &tool.output_schema {
+        let result = type_of(&Json::read(schema.as_str().as_bytes()));
         line.push_str(" -> ");
-        line.push_str(&type_of(&Json::read(schema.as_str().as_bytes())));
+        line.push_str(match result.chars().count() > LONGEST_RESULT {
+            true => "{…}",
+            false => &result,
+        });
     }
     line
 }
@@ -225,6 +229,7 @@ const MOST_REFERENCES: usize = 8;
 const MOST_VALUES: usize = 12;
 const MOST_MEMBERS: usize = 12;
 const LONGEST_DEFAULT: usize = 40;
+const LONGEST_RESULT: usize = 60;
 
 #[cfg(test)]
 mod tests {

@@ -66,7 +66,9 @@ pub(crate) async fn run(args: &Call, app: &App) -> Result<Outcome, Failure> {
             parts.into_page()
         }
     };
-    Ok(Outcome::of(app, || page, || Json::read(payload.text())))
+    let outcome = Outcome::of(app, || page, || Json::read(payload.text()));
+    // It got on without an answer; whoever runs it should know that there was a question.
+    Ok(outcome.but(unanswered(app)))
 }
 
 /// The tool that is meant.

@@ -58,15 +58,18 @@ async fn show(app: &App) -> Result<Outcome, Failure> {
         .table(table(&tools, true));
     let mut calls = Vec::new();
     for (tool, arguments) in [
-        ("create_task", json!({"title": "Try switchboard"})),
+        ("create_task", json!({"description": "Try switchboard"})),
         (
             "create_task",
-            json!({"title": "Read its help", "tags": ["docs"]}),
+            json!({"description": "Read its help", "priority": "high"}),
         ),
         ("list_tasks", json!({})),
     ] {
         let given = arguments.as_object().cloned().unwrap_or_default();
         let result = servers.hub.call_on("tasks", tool).args(&given).await?;
+        if result.is_error() {
+            return Err(Failure::unexpected(result.joined_text()));
+        }
         page = page
             .blank()
             .line(said("call", &format!("{tool} {}", words_of(&given))))
@@ -104,11 +107,8 @@ fn said(verb: &str, words: &str) -> Line {
 
 fn words_of(arguments: &Map<String, Value>) -> String {
     let words = arguments.iter().map(|(name, value)| match value {
-        Value::String(text) => format!("{name}='{text}'"),
-        Value::Array(items) if items.len() == 1 => {
-            let item = items.first().and_then(Value::as_str).unwrap_or_default();
-            format!("{name}={item}")
-        }
+        Value::String(text) if text.contains(' ') => format!("{name}='{text}'"),
+        Value::String(text) => format!("{name}={text}"),
         other => format!("{name}:='{other}'"),
     });
     words.collect::<Vec<_>>().join(" ")

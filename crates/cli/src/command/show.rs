@@ -124,30 +124,39 @@ fn tool(entry: &ToolEntry) -> Page {
     if let Some(description) = &tool.description {
         page = page.blank().text(description.trim());
     }
-    let arguments = signature::arguments(&Json::read(tool.input_schema.as_str().as_bytes()));
-    if arguments.is_empty() {
-        return page;
+    let schema = Json::read(tool.input_schema.as_str().as_bytes());
+    page = members(page, "ARGUMENT", &schema);
+    match &tool.output_schema {
+        Some(schema) => members(page, "RESULT", &Json::read(schema.as_str().as_bytes())),
+        None => page,
     }
-    let mut table = Table::new([
-        Column::left("ARGUMENT"),
-        Column::left("TYPE"),
-        Column::left("DEFAULT"),
-        Column::rest("DESCRIPTION"),
-    ]);
-    for argument in arguments {
-        let default = match (&argument.default, argument.is_required) {
-            (Some(default), _) => default.clone(),
-            (None, true) => "required".to_owned(),
-            (None, false) => "-".to_owned(),
-        };
-        table.row([
-            Line::new().strong(argument.name),
-            argument.kind.into(),
-            default.into(),
-            argument.description.unwrap_or_default().into(),
-        ]);
+}
+
+/// The members that a schema describes, as a table.
+fn members(page: Page, heading: &'static str, schema: &Json) -> Page {
+    let is_argument = heading == "ARGUMENT";
+    let mut columns = vec![Column::left(heading), Column::left("TYPE")];
+    if is_argument {
+        columns.push(Column::left("DEFAULT"));
     }
-    page.blank().table(table)
+    columns.push(Column::rest("DESCRIPTION"));
+    let mut table = Table::new(columns);
+    for member in signature::arguments(schema) {
+        let mut cells = vec![Line::new().strong(member.name), member.kind.into()];
+        if is_argument {
+            cells.push(match (&member.default, member.is_required) {
+                (Some(default), _) => default.as_str().into(),
+                (None, true) => "required".into(),
+                (None, false) => "-".into(),
+            });
+        }
+        cells.push(member.description.unwrap_or_default().into());
+        table.row(cells);
+    }
+    match table.is_empty() {
+        true => page,
+        false => page.blank().table(table),
+    }
 }
 
 fn schemas(tool: &Tool) -> Page {

@@ -1,0 +1,19 @@
+//! The command line as its users see it: words in; standard output, standard error and a number
+//! out.
+//!
+//! - `place`: a folder with a configuration, and the binary run in it
+//! - `child`: servers that are really run
+//! - `looking`: what servers offer; `calling`: what is done with it; `asking`: what they ask
+//! - `ending`: every number that a command can end with
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "clippy knows tests by their attribute, not the functions that they share"
+)]
+
+mod asking;
+mod calling;
+mod child;
+mod ending;
+mod looking;
+mod place;
