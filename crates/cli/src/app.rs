@@ -78,9 +78,8 @@ async fn interrupt() {
     {
         use tokio::signal::unix::{SignalKind, signal};
 
-        let mut other = match signal(SignalKind::terminate()) {
-            Ok(other) => other,
-            Err(_) => return std::future::pending().await,
+        let Ok(mut other) = signal(SignalKind::terminate()) else {
+            return std::future::pending().await;
         };
         tokio::select! {
             _ = tokio::signal::ctrl_c() => {}

@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use switchboard_hub::{Config, Hub, HubError, MemberState, ServerConfig, Start};
+use switchboard_hub::{Config, Hub, HubError, MemberState, ServerConfig, Start, TransportConfig};
 
 use crate::app::App;
 use crate::args::look::Of;
@@ -128,8 +128,8 @@ impl Servers {
         while let Some(ended) = waiting.join_next().await {
             done += 1;
             status.say(&self.progress(done, all));
-            if let Ok((_, Err(error))) = ended {
-                failures.push(error.into());
+            if let Ok((name, Err(error))) = ended {
+                failures.push(self.why(&name, error));
             }
         }
         drop(status);
@@ -179,6 +179,33 @@ impl Servers {
                 return Ok(Some(Failure::new(Exit::Partial, failure)));
             }
         })
+    }
+
+    /// Why a server could not be connected, in its own words.
+    fn why(&self, name: &str, error: HubError) -> Failure {
+        let servers = self.hub.servers();
+        let status = servers.iter().find(|server| *server.name == *name);
+        let reason = status.and_then(|server| match &server.state {
+            MemberState::BackingOff { reason, .. } | MemberState::Failed { reason } => {
+                Some(format!("server {name:?}: {reason}"))
+            }
+            _ => None,
+        });
+        let mut failure = Failure::from(error);
+        if let Some(reason) = reason {
+            failure.message = reason;
+        }
+        // Nobody knows a server by name that was given on the spot.
+        if self.file.is_none() {
+            let server = self.config.server(name).map(|server| &server.transport);
+            failure.hint = match (failure.exit, server) {
+                (Exit::LoginRequired, Some(TransportConfig::Http(http))) => {
+                    Some(format!("`switchboard login {}`", http.url))
+                }
+                _ => None,
+            };
+        }
+        failure
     }
 
     /// Can it be called?

@@ -126,10 +126,10 @@ fn page(rows: &[Row], servers: &Servers) -> Page {
     let mut table = Table::new([
         Column::left("SERVER"),
         Column::left("STATE"),
-        Column::left("REVISION"),
+        Column::left("REVISION").or_none(),
         Column::right("TOOLS"),
-        Column::right("RESOURCES"),
-        Column::right("PROMPTS"),
+        Column::right("RESOURCES").or_none(),
+        Column::right("PROMPTS").or_none(),
         Column::right("TOKENS"),
         Column::rest("WHAT"),
     ]);

@@ -10,7 +10,7 @@ use crate::command::ls::reached;
 use crate::command::tools::table;
 use crate::exit::Failure;
 use crate::json::Json;
-use crate::output::{Column, Line, Outcome, Page, Table};
+use crate::output::{Column, Line, Outcome, Page, Style, Table};
 use crate::signature;
 use crate::target::Target;
 
@@ -117,7 +117,7 @@ fn tool(entry: &ToolEntry) -> Page {
     }
     let mut page = Page::new()
         .line(title)
-        .line(format!("  {}", signature::of_tool(tool)));
+        .words(Style::Plain, 2, signature::of_tool(tool));
     let hints = hints(&tool.hints());
     let tokens = entry.tokens;
     page = page.line(Line::new().faint(format!("  {hints}; about {tokens} tokens")));
@@ -176,7 +176,7 @@ fn prompt(entry: &PromptEntry) -> Page {
     let prompt = &entry.prompt;
     let mut page = Page::new()
         .line(Line::new().strong(format!("{}.{}", entry.server, prompt.name)))
-        .line(format!("  {}", signature::of_prompt(prompt)));
+        .words(Style::Plain, 2, signature::of_prompt(prompt));
     if let Some(description) = &prompt.description {
         page = page.blank().text(description.trim());
     }

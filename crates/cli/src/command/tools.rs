@@ -8,7 +8,7 @@ use crate::app::App;
 use crate::args::look::Tools;
 use crate::exit::Failure;
 use crate::json::Json;
-use crate::output::{Column, Line, Outcome, Page, Table};
+use crate::output::{Column, Line, Outcome, Page, Style, Table};
 use crate::servers::Servers;
 use crate::signature;
 
@@ -76,16 +76,13 @@ pub(super) fn table(tools: &[&Arc<ToolEntry>], is_one: bool) -> Table {
 fn signatures(tools: &[&Arc<ToolEntry>], is_one: bool) -> Page {
     let mut page = Page::new();
     for entry in tools {
-        let server = match is_one {
-            true => String::new(),
-            false => format!("{}.", entry.server),
+        let signature = match is_one {
+            true => signature::of_tool(&entry.tool),
+            false => format!("{}.{}", entry.server, signature::of_tool(&entry.tool)),
         };
-        let signature = signature::of_tool(&entry.tool);
-        page = page
-            .blank()
-            .line(Line::new().faint(server).strong(signature));
+        page = page.blank().words(Style::Strong, 0, signature);
         if let Some(description) = &entry.tool.description {
-            page = page.line(format!("  {}", first_sentence(Some(description))));
+            page = page.words(Style::Plain, 2, first_sentence(Some(description)));
         }
     }
     page

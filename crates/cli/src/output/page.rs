@@ -4,6 +4,7 @@
 
 use super::clean::{clean, clean_line};
 use super::table::Table;
+use super::width::wrap;
 
 /// What people are shown.
 #[derive(Clone, Debug, Default)]
@@ -16,6 +17,8 @@ enum Block {
     Line(Line),
     /// Several lines, as they are.
     Text(String),
+    /// Words, broken into lines that fit; all but the first further in.
+    Words(Style, usize, String),
     Table(Table),
     Blank,
 }
@@ -67,6 +70,13 @@ impl Page {
         self
     }
 
+    /// Words that are broken where the line ends, so far in.
+    #[must_use]
+    pub(crate) fn words(mut self, style: Style, indent: usize, text: impl Into<String>) -> Self {
+        self.blocks.push(Block::Words(style, indent, text.into()));
+        self
+    }
+
     #[must_use]
     pub(crate) fn table(mut self, table: Table) -> Self {
         self.blocks.push(Block::Table(table));
@@ -94,6 +104,19 @@ impl Page {
                     let words = clean(words);
                     text.push_str(&words);
                     if !words.is_empty() && !words.ends_with('\n') {
+                        text.push('\n');
+                    }
+                }
+                Block::Words(style, indent, words) => {
+                    let words = clean_line(words);
+                    let room = look
+                        .width
+                        .map(|width| width.saturating_sub(indent + HANGING));
+                    for (place, line) in wrap(&words, room.unwrap_or(usize::MAX)).iter().enumerate()
+                    {
+                        let further = if place == 0 { 0 } else { HANGING };
+                        text.extend(std::iter::repeat_n(' ', indent + further));
+                        style.paint(look, line, &mut text);
                         text.push('\n');
                     }
                 }
@@ -188,6 +211,9 @@ impl Style {
         }
     }
 }
+
+/// How much further in the lines are that go on.
+const HANGING: usize = 4;
 
 #[cfg(test)]
 mod tests {

@@ -19,6 +19,8 @@ pub(crate) struct Table {
 pub(crate) struct Column {
     heading: &'static str,
     kind: Kind,
+    /// May it be left out where there is no room?
+    is_optional: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,21 +32,33 @@ enum Kind {
 }
 
 impl Column {
+    const fn new(heading: &'static str, kind: Kind) -> Self {
+        Self {
+            heading,
+            kind,
+            is_optional: false,
+        }
+    }
+
+    /// Left out where there is no room: of several the last first.
+    #[must_use]
+    pub(crate) const fn or_none(mut self) -> Self {
+        self.is_optional = true;
+        self
+    }
+
     pub(crate) const fn left(heading: &'static str) -> Self {
-        let kind = Kind::Left;
-        Self { heading, kind }
+        Self::new(heading, Kind::Left)
     }
 
     /// For numbers.
     pub(crate) const fn right(heading: &'static str) -> Self {
-        let kind = Kind::Right;
-        Self { heading, kind }
+        Self::new(heading, Kind::Right)
     }
 
     /// The last one, which takes the width that is left.
     pub(crate) const fn rest(heading: &'static str) -> Self {
-        let kind = Kind::Rest;
-        Self { heading, kind }
+        Self::new(heading, Kind::Rest)
     }
 }
 
@@ -79,13 +93,7 @@ impl Table {
             .map(|row| row.iter().map(Cell::new).collect())
             .collect();
         let widths = self.widths(&rows, look.width);
-        let fixed: usize = self
-            .columns
-            .iter()
-            .zip(&widths)
-            .filter(|(column, _)| column.kind != Kind::Rest)
-            .map(|(_, width)| width + GAP)
-            .sum();
+        let fixed = self.total(&widths);
         let room = look.width.map(|width| width.saturating_sub(fixed));
         let is_below = room.is_some_and(|room| room < LEAST_REST);
         for (number, row) in rows.iter().enumerate() {
@@ -96,6 +104,9 @@ impl Table {
                     below = Some(cell).filter(|_| number > 0);
                     continue;
                 }
+                let Some(width) = width else {
+                    continue;
+                };
                 let most = match column.kind {
                     Kind::Rest => room.unwrap_or(usize::MAX),
                     _ => *width,
@@ -122,37 +133,45 @@ impl Table {
         }
     }
 
-    /// How wide each column is. Wide ones give way if all together are too wide.
-    fn widths(&self, rows: &[Vec<Cell>], most: Option<usize>) -> Vec<usize> {
-        let mut widths: Vec<usize> = vec![0; self.columns.len()];
+    /// How wide the columns are together that do not take what is left.
+    fn total(&self, widths: &[Option<usize>]) -> usize {
+        let columns = self.columns.iter().zip(widths);
+        let fixed = columns.filter(|(column, _)| column.kind != Kind::Rest);
+        fixed.filter_map(|(_, width)| Some((*width)? + GAP)).sum()
+    }
+
+    /// How wide each column is. If all together are too wide, some are left out and wide ones
+    /// give way.
+    fn widths(&self, rows: &[Vec<Cell>], most: Option<usize>) -> Vec<Option<usize>> {
+        let mut widths: Vec<Option<usize>> = vec![Some(0); self.columns.len()];
         for row in rows {
             for (width, cell) in widths.iter_mut().zip(row) {
-                *width = (*width).max(cell.width);
+                *width = (*width).max(Some(cell.width));
             }
         }
         let Some(most) = most else {
             return widths;
         };
-        let is_fixed = |place: usize| {
-            let column = self.columns.get(place);
-            column.is_some_and(|column| column.kind == Kind::Left)
-        };
         loop {
-            let others = self.columns.iter().zip(&widths);
-            let total: usize = others
-                .filter(|(column, _)| column.kind != Kind::Rest)
-                .map(|(_, width)| width + GAP)
-                .sum();
-            let over = total.saturating_sub(GAP).saturating_sub(most);
-            let widest = widths.iter_mut().enumerate();
-            let widest = widest
-                .filter(|(place, width)| is_fixed(*place) && **width > LEAST_COLUMN)
-                .max_by_key(|(_, width)| **width);
+            let over = self.total(&widths).saturating_sub(GAP).saturating_sub(most);
+            if over == 0 {
+                return widths;
+            }
+            let mut columns = self.columns.iter().zip(&mut widths);
+            let optional = columns.rfind(|(column, width)| column.is_optional && width.is_some());
+            if let Some((_, width)) = optional {
+                *width = None;
+                continue;
+            }
+            let columns = self.columns.iter().zip(&mut widths);
+            let texts = columns.filter(|(column, _)| column.kind == Kind::Left);
+            let widest = texts
+                .filter_map(|(_, width)| width.as_mut())
+                .filter(|width| **width > LEAST_COLUMN)
+                .max_by_key(|width| **width);
             match widest {
-                Some((_, width)) if over > 0 => {
-                    *width = width.saturating_sub(over).max(LEAST_COLUMN);
-                }
-                _ => return widths,
+                Some(width) => *width = width.saturating_sub(over).max(LEAST_COLUMN),
+                None => return widths,
             }
         }
     }
@@ -232,7 +251,7 @@ mod tests {
     fn table() -> Table {
         let mut table = Table::new([
             Column::left("NAME"),
-            Column::right("TOKENS"),
+            Column::right("TOKENS").or_none(),
             Column::rest("DESCRIPTION"),
         ]);
         table.row([
@@ -282,5 +301,16 @@ mod tests {
              add            7\n    Adds two numbers, whatever\n    they are\n\
              multiply      12\n"
         );
+    }
+
+    #[test]
+    fn where_there_is_no_room_columns_are_left_out_and_cut() {
+        let mut text = String::new();
+        let look = Look {
+            has_colour: false,
+            width: Some(8),
+        };
+        table().render(look, &mut text);
+        assert_eq!(text, "NAME\nadd\n    Adds\n    two…\nmultiply\n");
     }
 }

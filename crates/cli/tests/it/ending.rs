@@ -88,7 +88,7 @@ fn three_is_a_login() {
     assert_eq!(ended.code, 3, "{ended:?}");
     assert_eq!(ended.last_line()["code"], 3);
     let hint = ended.last_line()["hint"].to_string();
-    assert!(hint.contains("switchboard login"), "{hint}");
+    assert!(hint.contains(&format!("switchboard login {url}")), "{hint}");
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn four_is_a_server_that_cannot_be_reached() {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
     drop(listener);
-    check(place.run(&["call", &url, "echo"]), 4, "cannot be called");
+    check(place.run(&["call", &url, "echo"]), 4, "server \"127.0.0.1-");
     let slow = Place::with(json!({"one": server()}));
     let ended = slow.run(&["call", "one.wait", "--timeout", "500ms"]);
     check(ended, 4, "no answer and no progress within 500ms");
