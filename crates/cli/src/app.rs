@@ -57,6 +57,12 @@ impl App {
             done = work => done,
             () = interrupt() => Err(interrupted()),
         };
+        let _status = match &done {
+            Err(failure) if failure.exit == Exit::Interrupted => {
+                Some(self.output.status("ending; Ctrl-C again does not wait"))
+            }
+            _ => None,
+        };
         tokio::select! {
             biased;
             () = self.close() => done,

@@ -11,8 +11,6 @@
 //!
 //! `docs/decisions/0008-a-command-line-over-the-hub.md` in the repository says why.
 
-#![allow(dead_code, unused_imports, reason = "while verbs are being written")]
-
 mod app;
 mod args;
 mod arguments;

@@ -113,19 +113,28 @@ fn name_of_url(url: &str) -> String {
 
 /// What a server that a command starts is called: the package or program, without its folder.
 fn name_of_command(words: &[String]) -> String {
-    let program = words
-        .first()
-        .map(|word| last_part(word))
-        .unwrap_or_default();
-    let program = program.strip_suffix(".exe").unwrap_or(program);
-    let runs_another = RUNNERS.contains(&program);
+    let program = words.first().map(String::as_str).unwrap_or_default();
+    let runs_another = RUNNERS.contains(&stem(last_part(program)));
     let package = words.iter().skip(1).find(|word| !word.starts_with('-'));
-    let name = match package.filter(|_| runs_another) {
-        Some(package) => last_part(package),
-        None => program,
+    let path = package
+        .filter(|_| runs_another)
+        .map_or(program, |word| word);
+    // `server-memory/dist/index.js` is `server-memory`.
+    let parts = path.rsplit(['/', '\\']).map(stem);
+    let telling = |part: &&str| !part.is_empty() && !GENERIC.contains(part);
+    let name = parts.clone().find(telling).or_else(|| parts.clone().next());
+    plain_name(name.unwrap_or_default())
+}
+
+/// A name without a version and without what says how a file is read.
+fn stem(name: &str) -> &str {
+    let name = match name.split_once('@') {
+        Some((name, _)) if !name.is_empty() => name,
+        _ => name,
     };
-    // Without a version.
-    plain_name(name.split('@').next().unwrap_or_default())
+    let endings = [".exe", ".cmd", ".js", ".mjs", ".cjs", ".ts", ".py"];
+    let found = endings.iter().find_map(|ending| name.strip_suffix(ending));
+    found.unwrap_or(name)
 }
 
 fn last_part(path: &str) -> &str {
@@ -192,7 +201,7 @@ pub(crate) fn cache_folder() -> Option<PathBuf> {
         () if cfg!(target_os = "macos") => path_in("HOME")?.join("Library/Caches"),
         () => path_in("XDG_CACHE_HOME").or_else(|| Some(path_in("HOME")?.join(".cache")))?,
     };
-    Some(folder.join("switchboard"))
+    Some(folder.join("switchboard").join("servers"))
 }
 
 /// Where programs keep what their users configure.
@@ -212,6 +221,10 @@ fn path_in(variable: &str) -> Option<PathBuf> {
 /// Programs that start the one that is named behind them.
 const RUNNERS: [&str; 10] = [
     "npx", "bunx", "pnpx", "uvx", "pipx", "node", "python", "python3", "deno", "bun",
+];
+/// What many files and folders are called.
+const GENERIC: [&str; 8] = [
+    "index", "main", "server", "cli", "dist", "build", "src", "bin",
 ];
 const LONGEST_NAME: usize = 40;
 const NAMES: [&str; 2] = ["mcp.json", ".mcp.json"];
@@ -233,7 +246,9 @@ mod tests {
         check(&["npx", "-y", "@scope/pkg@1.2.3"], "pkg");
         check(&["uvx", "mcp-server-time"], "mcp-server-time");
         check(&["/usr/bin/my-server", "--flag"], "my-server");
-        check(&["python3", "server.py"], "server.py");
+        check(&["python3", "server.py"], "server");
+        check(&["node", "/a/server-memory/dist/index.js"], "server-memory");
+        check(&["cmd.exe", "/c", "npx"], "cmd");
         check(&["--"], "server");
         assert_eq!(
             name_of_url("https://user:pw@mcp.example.com:8000/mcp?key=x"),

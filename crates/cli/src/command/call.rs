@@ -11,7 +11,7 @@ use crate::args::call::Call;
 use crate::arguments;
 use crate::exit::{Exit, Failure};
 use crate::json::Json;
-use crate::output::{Outcome, Page};
+use crate::output::{Outcome, Page, clean_line, shorten};
 use crate::parts::Parts;
 use crate::target::Target;
 
@@ -150,6 +150,7 @@ fn tool_error(entry: &ToolEntry, result: &CallToolResult) -> Failure {
 /// How far a call is: a bar if its end is known.
 fn shown(progress: &ProgressNotificationParams) -> String {
     let message = progress.message.as_deref().unwrap_or_default();
+    let message = shorten(&clean_line(message), LONGEST_MESSAGE);
     let done = progress.progress.as_f64().unwrap_or_default();
     let total = progress.total.as_ref().and_then(serde_json::Number::as_f64);
     match total.filter(|total| *total > 0.0) {
@@ -165,3 +166,4 @@ fn shown(progress: &ProgressNotificationParams) -> String {
 }
 
 const BAR: u32 = 20;
+const LONGEST_MESSAGE: usize = 60;

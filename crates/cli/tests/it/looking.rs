@@ -1,5 +1,7 @@
 //! What servers offer.
 
+use std::io::{BufRead, BufReader};
+
 use serde_json::json;
 
 use crate::child::server;
@@ -139,4 +141,25 @@ fn the_nearest_file_above_is_used() {
     assert_eq!(ended.json()["servers"][0]["name"], "two");
     let ended = place.run(&["ls", "--offline", "--json", "--config", "a/b/.mcp.json"]);
     assert_eq!(ended.json()["servers"][0]["name"], "two");
+}
+
+#[test]
+fn what_happens_is_told_as_it_happens() {
+    let place = Place::with(json!({"one": server()}));
+    let mut child = place.command(&["watch", "--jsonl"]).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut seen = Vec::new();
+    while seen
+        .last()
+        .is_none_or(|text| text != "ready, revision 2025-11-25")
+    {
+        let line = lines.next().unwrap().unwrap();
+        let told: serde_json::Value = serde_json::from_str(&line).unwrap();
+        assert_eq!(told["server"], "one");
+        seen.push(told["text"].as_str().unwrap().to_owned());
+    }
+    assert_eq!(seen[0], "starting");
+    drop(lines);
+    child.kill().unwrap();
+    child.wait().unwrap();
 }
