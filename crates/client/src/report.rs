@@ -48,7 +48,7 @@ impl Report {
     }
 
     /// Who must act.
-    pub(crate) fn class(&self) -> Class {
+    pub fn class(&self) -> Class {
         match &self.reason {
             Reason::Http(failure) => failure.class(),
             Reason::Protocol(Failure::TimedOut(_)) => Class::Timeout,

@@ -3,6 +3,8 @@
 use std::error::Error;
 use std::fmt;
 
+use switchboard_client::Class;
+
 use crate::config::ConfigError;
 use crate::registry::NotFound;
 use crate::state::MemberState;
@@ -35,6 +37,8 @@ pub enum HubError {
         state: String,
         /// Must somebody log in?
         needs_login: bool,
+        /// Who must act, if it has failed.
+        class: Option<Class>,
     },
     /// The server: it tells of no changes of this resource.
     NotWatchable {
@@ -100,6 +104,7 @@ impl HubError {
             server: server.to_owned(),
             state: state.to_string(),
             needs_login: matches!(state, MemberState::NeedsLogin { .. }),
+            class: state.class(),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use switchboard_client::Ready;
+use switchboard_client::{Class, Ready};
 
 /// Where a server of the hub stands.
 ///
@@ -35,6 +35,8 @@ pub enum MemberState {
         ready: Arc<Ready>,
         /// Why.
         reason: Arc<str>,
+        /// Who must act.
+        class: Class,
     },
     /// Somebody must log in, and connect it again.
     NeedsLogin {
@@ -45,6 +47,8 @@ pub enum MemberState {
     BackingOff {
         /// Why it ended.
         reason: Arc<str>,
+        /// Who must act.
+        class: Class,
         /// In how long it is tried again.
         wait: Duration,
         /// How often in a row it has ended.
@@ -56,6 +60,8 @@ pub enum MemberState {
     Failed {
         /// Why.
         reason: Arc<str>,
+        /// Who must act.
+        class: Class,
     },
 }
 
@@ -63,6 +69,17 @@ impl MemberState {
     /// Can it be called?
     pub const fn is_ready(&self) -> bool {
         matches!(self, Self::Ready(_) | Self::ListingFailed { .. })
+    }
+
+    /// Who must act, if it has failed.
+    pub const fn class(&self) -> Option<Class> {
+        match self {
+            Self::ListingFailed { class, .. }
+            | Self::BackingOff { class, .. }
+            | Self::Failed { class, .. } => Some(*class),
+            Self::NeedsLogin { .. } => Some(Class::Unauthorized),
+            _ => None,
+        }
     }
 
     /// Would a person who is shown it see a difference?
@@ -82,13 +99,15 @@ impl fmt::Display for MemberState {
             Self::Ready(ready) => write!(f, "ready, revision {}", ready.revision),
             Self::ListingFailed { reason, .. } => write!(f, "ready, but not listed: {reason}"),
             Self::NeedsLogin { reason } => write!(f, "needs login: {reason}"),
-            Self::BackingOff { reason, wait, ends } => write!(
+            Self::BackingOff {
+                reason, wait, ends, ..
+            } => write!(
                 f,
                 "ended {ends} times in a row, tried again in {:.1} s: {reason}",
                 wait.as_secs_f64()
             ),
             Self::Stopped => f.write_str("stopped"),
-            Self::Failed { reason } => write!(f, "failed: {reason}"),
+            Self::Failed { reason, .. } => write!(f, "failed: {reason}"),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use switchboard_client::{Client, Spec, State};
+use switchboard_client::{Class, Client, Spec, State};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until};
@@ -46,6 +46,7 @@ pub(super) enum Next {
     /// To wait for a while, and try again.
     Again {
         reason: Arc<str>,
+        class: Class,
         ready_for: Option<Duration>,
     },
     /// Nothing, for good.
@@ -85,7 +86,11 @@ impl Keeper {
             next = match next {
                 Next::Connect => self.connect().await,
                 Next::Rest(state) => self.rest(state).await,
-                Next::Again { reason, ready_for } => self.wait(reason, ready_for).await,
+                Next::Again {
+                    reason,
+                    class,
+                    ready_for,
+                } => self.wait(reason, class, ready_for).await,
                 Next::Over => return,
             };
         }
@@ -164,15 +169,21 @@ impl Keeper {
     }
 
     /// Waits before the next try.
-    async fn wait(&mut self, reason: Arc<str>, ready_for: Option<Duration>) -> Next {
+    async fn wait(&mut self, reason: Arc<str>, class: Class, ready_for: Option<Duration>) -> Next {
         let Some(wait) = self.backoff.ended(ready_for, chance()) else {
             let reason = format!("it ended {} times in a row: {reason}", self.backoff.ends());
             return Next::Rest(MemberState::Failed {
                 reason: reason.into(),
+                class,
             });
         };
         let ends = self.backoff.ends();
-        self.set_state(MemberState::BackingOff { reason, wait, ends });
+        self.set_state(MemberState::BackingOff {
+            reason,
+            class,
+            wait,
+            ends,
+        });
         let until = Instant::now() + wait;
         loop {
             tokio::select! {
@@ -309,6 +320,7 @@ impl Drop for Keeper {
         self.set_state(match std::thread::panicking() {
             true => MemberState::Failed {
                 reason: Arc::from("what looks after it has panicked"),
+                class: Class::Caller,
             },
             false => MemberState::Stopped,
         });
@@ -324,10 +336,12 @@ pub(super) fn lost(client: &Client, ready_for: Option<Duration>) -> Next {
         }),
         State::Failed(report) => Next::Again {
             reason: Arc::from(report.to_string()),
+            class: report.class(),
             ready_for,
         },
         state => Next::Again {
             reason: Arc::from(state.to_string()),
+            class: Class::Ended,
             ready_for,
         },
     }

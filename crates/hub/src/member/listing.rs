@@ -7,7 +7,7 @@ use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
-use switchboard_client::{Change, Client, Error, Ready};
+use switchboard_client::{Change, Class, Client, Error, Ready};
 use switchboard_protocol::jsonrpc::ErrorCode;
 use tokio::time::{Instant, sleep_until};
 
@@ -39,8 +39,11 @@ struct List {
     /// Not before.
     after: Instant,
     failures: u32,
-    reason: Option<Arc<str>>,
+    reason: Option<Reason>,
 }
+
+/// Why a list could not be had, and who must act.
+pub(super) type Reason = (Arc<str>, Class);
 
 impl Lists {
     /// None, until the server is heard.
@@ -99,7 +102,7 @@ impl Lists {
     }
 
     /// One was asked for, and this came of it.
-    pub(super) fn note(&mut self, kind: ListKind, reason: Option<Arc<str>>) {
+    pub(super) fn note(&mut self, kind: ListKind, reason: Option<Reason>) {
         let Some(list) = self.0.iter_mut().find(|list| list.kind == kind) else {
             return;
         };
@@ -129,7 +132,7 @@ impl Lists {
     }
 
     /// Why one of them could not be had.
-    pub(super) fn reason(&self) -> Option<Arc<str>> {
+    pub(super) fn reason(&self) -> Option<Reason> {
         self.0.iter().find_map(|list| list.reason.clone())
     }
 }
@@ -140,7 +143,7 @@ pub(super) struct Listed {
     /// What could be had.
     pub(super) catalog: MemberCatalog,
     /// Why something could not.
-    pub(super) reason: Option<Arc<str>>,
+    pub(super) reason: Option<Reason>,
 }
 
 impl Listed {
@@ -150,7 +153,8 @@ impl Listed {
             Ok(found) => Some(found),
             Err(error) if is_missing(&error) => Some(Vec::new()),
             Err(error) => {
-                self.reason.get_or_insert_with(|| error.to_string().into());
+                self.reason
+                    .get_or_insert_with(|| (error.to_string().into(), error.class()));
                 None
             }
         }

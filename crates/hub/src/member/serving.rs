@@ -4,7 +4,7 @@ use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
-use switchboard_client::{Client, Ready, State};
+use switchboard_client::{Class, Client, Ready, State};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, sleep_until};
 
@@ -111,6 +111,7 @@ impl Keeper {
                     let reason = format!("it did not answer {MOST_MISSED} pings in a row");
                     return Next::Again {
                         reason: reason.into(),
+                        class: Class::Timeout,
                         ready_for: Some(began.elapsed()),
                     };
                 }
@@ -157,7 +158,11 @@ impl Keeper {
         let ready = Arc::clone(&served.ready);
         let state = match served.lists.reason() {
             None => MemberState::Ready(ready),
-            Some(reason) => MemberState::ListingFailed { ready, reason },
+            Some((reason, class)) => MemberState::ListingFailed {
+                ready,
+                reason,
+                class,
+            },
         };
         if !std::mem::replace(&mut served.stands, true) {
             self.uses.begin();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use switchboard_auth::{Bearer, OAuth, Place, TokenSource};
-use switchboard_client::{Client, Host, Spec, State};
+use switchboard_client::{Class, Client, Host, Spec, State};
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep_until};
 
@@ -55,7 +55,11 @@ impl Keeper {
             mut spec,
             host,
             endpoint,
-        } = prepared.map_err(|reason| Next::Rest(MemberState::Failed { reason }))?;
+        } = prepared.map_err(|reason| {
+            // What is said is wrong, or what it refers to is not there.
+            let class = Class::Caller;
+            Next::Rest(MemberState::Failed { reason, class })
+        })?;
         if let Some(member) = self.member.upgrade() {
             member.meter.set_endpoint(endpoint);
         }

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use switchboard_auth::Secret;
+use switchboard_client::Class;
 use switchboard_hub::{Config, Hub, HubError, MemberState, Origin, ServerConfig, Surroundings};
 use tokio::sync::mpsc;
 
@@ -122,10 +123,11 @@ async fn what_a_file_says_is_what_runs() {
     );
     assert!(hub.catalog().find_tool("mcp__one__die").is_err());
     assert!(matches!(state(&hub, "off"), MemberState::Disabled));
-    let MemberState::Failed { reason } = state(&hub, "lost") else {
+    let MemberState::Failed { reason, class } = state(&hub, "lost") else {
         panic!("{}", state(&hub, "lost"));
     };
     assert!(reason.contains("SWITCHBOARD_NO_SUCH_VARIABLE"), "{reason}");
+    assert_eq!(class, Class::Caller);
     hub.close().await;
     std::fs::remove_dir_all(&folder).unwrap();
 }
