@@ -43,6 +43,22 @@ impl Exit {
     }
 }
 
+impl From<Class> for Exit {
+    fn from(class: Class) -> Self {
+        match class {
+            Class::Caller => Self::Usage,
+            Class::Unauthorized => Self::LoginRequired,
+            Class::Refused => Self::ToolError,
+            Class::Peer => Self::Violation,
+            Class::Connection | Class::Unavailable | Class::Timeout | Class::Ended => {
+                Self::Unreachable
+            }
+            Class::Limit => Self::Refused,
+            _ => Self::Unexpected,
+        }
+    }
+}
+
 /// Why something was not done, for people and for scripts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Failure {
@@ -128,15 +144,13 @@ impl From<HubError> for Failure {
                 Self::usage(message).hint("`switchboard ls` shows the servers that there are")
             }
             HubError::NotFound(missing) => missing.into(),
-            HubError::NotReady {
-                server,
-                needs_login,
-                ..
-            } => match needs_login {
-                true => Self::login(&server, message),
-                false => Self::new(Exit::Unreachable, message)
-                    .hint(format!("`switchboard doctor {server}` finds out why"))
-                    .server(&server),
+            HubError::NotReady { server, class, .. } => match class {
+                Some(Class::Unauthorized) => Self::login(&server, message),
+                // A server that does not let us in is as good as none.
+                None | Some(Class::Refused | Class::Limit) => {
+                    Self::new(Exit::Unreachable, message).doctor(&server)
+                }
+                Some(class) => Self::new(class.into(), message).doctor(&server),
             },
             HubError::NotWatchable { server, .. } => {
                 Self::new(Exit::ToolError, message).server(&server)
@@ -179,13 +193,7 @@ impl From<switchboard_client::Error> for Failure {
             (ErrorKind::Cancelled, _) => Exit::Interrupted,
             (ErrorKind::NotAnswered(_), _) => Exit::InputRequired,
             (ErrorKind::NotOffered(_), _) => Exit::ToolError,
-            (_, Class::Caller) => Exit::Usage,
-            (_, Class::Unauthorized) => Exit::LoginRequired,
-            (_, Class::Refused) => Exit::ToolError,
-            (_, Class::Peer) => Exit::Violation,
-            (_, Class::Connection | Class::Unavailable | Class::Timeout) => Exit::Unreachable,
-            (_, Class::Limit) => Exit::Refused,
-            _ => Exit::Unexpected,
+            (_, class) => class.into(),
         };
         let failure = match exit {
             Exit::LoginRequired => Self::login(error.server(), with_causes(&error)),
@@ -196,6 +204,12 @@ impl From<switchboard_client::Error> for Failure {
 }
 
 impl Failure {
+    /// There is a verb that finds out why.
+    fn doctor(self, server: &str) -> Self {
+        self.hint(format!("`switchboard doctor {server}` finds out why"))
+            .server(server)
+    }
+
     /// Somebody must log in.
     pub(crate) fn login(server: &str, message: impl Into<String>) -> Self {
         Self::new(Exit::LoginRequired, message)

@@ -38,9 +38,16 @@ use crate::output::Output;
 
 /// Does what the words of a command line say, and says how it ended.
 pub fn run(words: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let cli = match Cli::try_parse_from(words) {
+    let words: Vec<OsString> = words.into_iter().collect();
+    let cli = match Cli::try_parse_from(&words) {
         Ok(cli) => cli,
-        Err(error) => return output::show_usage(&error).code(),
+        Err(error) => {
+            let own = words.iter().take_while(|word| *word != "--");
+            let is_json = own
+                .into_iter()
+                .any(|word| word == "--json" || word == "--jsonl");
+            return output::show_usage(&error, is_json).code();
+        }
     };
     let app = App::new(cli.global);
     // One thread: a command line waits more than it works.

@@ -18,8 +18,6 @@ use std::env;
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
 
-use serde_json::json;
-
 pub(crate) use clean::{clean, clean_line};
 pub(crate) use outcome::Outcome;
 pub(crate) use page::{Line, Page, Style};
@@ -144,13 +142,7 @@ impl Output {
     pub(crate) fn fail(&self, failure: &Failure) -> Exit {
         let exit = failure.exit;
         if self.is_json() {
-            let said = json!({
-                "code": exit.number(),
-                "message": clean(&failure.message),
-                "server": failure.server,
-                "hint": failure.hint,
-            });
-            self.to_error(&format!("{said}\n"));
+            self.to_error(&format!("{}\n", as_json(failure)));
             return exit;
         }
         if failure.is_told {
@@ -218,12 +210,30 @@ impl Output {
     }
 }
 
+/// What scripts are told of a failure.
+fn as_json(failure: &Failure) -> Json {
+    let text = |text: &Option<String>| text.as_deref().map_or(Json::Null, Json::from);
+    Json::object([
+        ("code", u64::from(failure.exit.number()).into()),
+        ("message", (*clean(&failure.message)).into()),
+        ("server", text(&failure.server)),
+        ("hint", text(&failure.hint)),
+    ])
+}
+
 /// Prints what `clap` has to say: help, the version, or what was not understood.
-pub(crate) fn show_usage(error: &clap::Error) -> Exit {
+pub(crate) fn show_usage(error: &clap::Error, is_json: bool) -> Exit {
     let text = error.render().to_string();
     match error.use_stderr() {
         true => {
-            let _ = io::stderr().lock().write_all(text.as_bytes());
+            let mut stderr = io::stderr().lock();
+            let _ = stderr.write_all(text.as_bytes());
+            if is_json {
+                let message = text.lines().next().unwrap_or_default();
+                let message = message.strip_prefix("error: ").unwrap_or(message);
+                let failure = Failure::usage(message).hint("`switchboard --help`");
+                let _ = writeln!(stderr, "{}", as_json(&failure));
+            }
             Exit::Usage
         }
         false => {

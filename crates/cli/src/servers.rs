@@ -134,10 +134,10 @@ impl Servers {
         }
         drop(status);
         for server in self.hub.servers() {
-            if let MemberState::ListingFailed { reason, .. } = &server.state {
+            if let MemberState::ListingFailed { reason, class, .. } = &server.state {
                 let name = &server.name;
                 let message = format!("what server {name:?} offers could not be listed: {reason}");
-                failures.push(Failure::new(Exit::Violation, message).server(name));
+                failures.push(Failure::new((*class).into(), message).server(name));
             }
         }
         failures.sort_by(|one, other| one.server.cmp(&other.server));
@@ -186,11 +186,16 @@ impl Servers {
         let servers = self.hub.servers();
         let status = servers.iter().find(|server| *server.name == *name);
         let reason = status.and_then(|server| match &server.state {
-            MemberState::BackingOff { reason, .. } | MemberState::Failed { reason } => {
+            MemberState::BackingOff { reason, .. } | MemberState::Failed { reason, .. } => {
                 Some(format!("server {name:?}: {reason}"))
             }
             _ => None,
         });
+        if status.is_some_and(|server| matches!(server.state, MemberState::Disabled)) {
+            let message = format!("the server {name:?} is disabled");
+            let failure = Failure::new(Exit::Refused, message).server(name);
+            return failure.hint(format!("`switchboard enable {name}`"));
+        }
         let mut failure = Failure::from(error);
         if let Some(reason) = reason {
             failure.message = reason;

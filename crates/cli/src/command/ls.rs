@@ -61,11 +61,11 @@ impl Row {
         let name = status.name.to_string();
         let (state, ready, reason) = match &status.state {
             MemberState::Ready(ready) => ("ready", Some(ready), None),
-            MemberState::ListingFailed { ready, reason } => {
+            MemberState::ListingFailed { ready, reason, .. } => {
                 ("not listed", Some(ready), Some(reason))
             }
             MemberState::NeedsLogin { reason } => ("needs login", None, Some(reason)),
-            MemberState::Failed { reason } | MemberState::BackingOff { reason, .. } => {
+            MemberState::Failed { reason, .. } | MemberState::BackingOff { reason, .. } => {
                 ("failed", None, Some(reason))
             }
             MemberState::Disabled => ("disabled", None, None),

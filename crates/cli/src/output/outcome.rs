@@ -7,7 +7,7 @@ use crate::json::Json;
 
 /// What a verb has to show.
 ///
-/// ```ignore
+/// ```text
 /// Outcome::of(app, || Page::new().line("added \"memory\""), || json!({"added": "memory"}))
 /// ```
 #[derive(Debug, Default)]

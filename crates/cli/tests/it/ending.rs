@@ -29,6 +29,14 @@ fn two_is_what_was_said_or_configured() {
     let place = Place::with(json!({"one": server(), "odd": {"args": []}}));
     let error = place.run(&["tolls"]).failed(2);
     assert!(error.contains("'tools'"), "{error}");
+    let ended = place.run(&["tools", "--josn", "--json"]);
+    assert_eq!(
+        (ended.code, &ended.last_line()["code"]),
+        (2, &json!(2)),
+        "{ended:?}"
+    );
+    let variable = Place::with(json!({"one": {"command": "x", "env": {"A": "${NOBODY_SET_IT}"}}}));
+    check(variable.run(&["tools"]), 2, "NOBODY_SET_IT");
     check(place.run(&["tools", "on"]), 2, "no server \"on\"");
     let hint = place.run(&["tools", "onee"]).failed(2);
     assert!(hint.contains("hint: did you mean \"one\"?"), "{hint}");
@@ -125,6 +133,12 @@ fn six_is_a_tool_that_may_not_be_used() {
     );
     let names = place.run(&["tools", "--names"]).done();
     assert!(!names.contains("echo"), "{names}");
+    let off = Place::with(json!({"one": {"command": "x", "disabled": true}}));
+    check(
+        off.run(&["tools", "one"]),
+        6,
+        "the server \"one\" is disabled",
+    );
 }
 
 #[test]
