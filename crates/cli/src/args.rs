@@ -22,7 +22,6 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 #[command(
     name = "switchboard",
     version,
-    about,
     long_about = "Every MCP server at your fingertips: list, call, check and serve them.\n\n\
                   Servers come from --config FILE, else mcp.json or .mcp.json of this folder or \
                   one above it, else your own file; or they are given on the spot: a URL, or a \
@@ -48,6 +47,7 @@ pub(crate) struct Cli {
 
 /// What is for all verbs.
 #[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "For all verbs")]
 pub(crate) struct Global {
     /// The file with the servers
     #[arg(long, short = 'c', global = true, value_name = "FILE")]
@@ -67,8 +67,16 @@ pub(crate) struct Global {
     /// How long each server may take to start, and each call without an answer or progress: 30s, 2m
     #[arg(long, global = true, value_name = "TIME", value_parser = read_time)]
     pub(crate) timeout: Option<Duration>,
-    /// When to use colours
-    #[arg(long, global = true, value_name = "WHEN", default_value_t, value_enum)]
+    /// Colours: auto (on a terminal, unless NO_COLOR is set), always or never
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        default_value_t,
+        value_enum,
+        hide_possible_values = true,
+        hide_default_value = true
+    )]
     pub(crate) color: Color,
     /// Ask nobody: what needs an answer ends with 7
     #[arg(long, global = true)]

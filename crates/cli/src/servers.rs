@@ -31,7 +31,11 @@ impl Servers {
     pub(crate) fn open(app: &App, of: &Of) -> Result<Self, Failure> {
         let server = of.server.as_deref();
         if let Some(config) = source::on_the_spot(server, &of.command)? {
+            let config = source::with_headers(config, &of.header)?;
             return Ok(Self::new(app, Source::of_one(config), None));
+        }
+        if !of.header.is_empty() {
+            return Err(source::no_use_for_headers());
         }
         let source = Source::find(&app.global)?;
         match server {

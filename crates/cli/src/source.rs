@@ -6,7 +6,7 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
-use switchboard_hub::{Config, ServerConfig, nearest};
+use switchboard_hub::{Config, ServerConfig, TransportConfig, nearest};
 
 use crate::args::Global;
 use crate::exit::Failure;
@@ -92,9 +92,41 @@ pub(crate) fn on_the_spot(
         (None, words) => {
             let name = name_of_command(words);
             let words = words.iter().map(String::as_str);
-            Ok(Some(ServerConfig::command(&name, words)))
+            let mut server = ServerConfig::command(&name, words);
+            // Whoever types a command expects it to see what a shell would let it see.
+            if let TransportConfig::Stdio(stdio) = &mut server.transport {
+                stdio.inherits_all = true;
+            }
+            Ok(Some(server))
         }
     }
+}
+
+/// The same server, with headers that were given with it.
+///
+/// # Errors
+/// When one is none, or it has no use for any.
+pub(crate) fn with_headers(
+    mut server: ServerConfig,
+    headers: &[String],
+) -> Result<ServerConfig, Failure> {
+    for header in headers {
+        if matches!(server.transport, TransportConfig::Stdio(_)) {
+            return Err(no_use_for_headers());
+        }
+        // What is behind the colon may be secret.
+        let (name, value) = header.split_once(':').ok_or_else(|| {
+            Failure::usage("a header has no colon").hint("write -H 'NAME: VALUE'")
+        })?;
+        server = server.header(name.trim(), value.trim());
+    }
+    Ok(server)
+}
+
+/// Headers were given, and no URL with them.
+pub(crate) fn no_use_for_headers() -> Failure {
+    Failure::usage("headers are for a URL that is given on the spot")
+        .hint("those of configured servers are in their file")
 }
 
 /// Is it where a server is?

@@ -30,8 +30,9 @@ impl Target {
         app: &App,
         words: &[String],
         command: &[String],
+        headers: &[String],
     ) -> Result<Self, Failure> {
-        let target = Self::read(app, words, command)?;
+        let target = Self::read(app, words, command, headers)?;
         let failures = target.servers.connect(app).await;
         target.servers.judge(app, failures)?;
         Ok(target)
@@ -47,17 +48,26 @@ impl Target {
         })
     }
 
-    fn read(app: &App, words: &[String], command: &[String]) -> Result<Self, Failure> {
+    fn read(
+        app: &App,
+        words: &[String],
+        command: &[String],
+        headers: &[String],
+    ) -> Result<Self, Failure> {
         let (first, rest) = match words.split_first() {
             Some((first, rest)) => (Some(first.as_str()), rest),
             None => (None, words),
         };
         if let Some(config) = source::on_the_spot(first, command)? {
             let server = config.name.clone();
+            let config = source::with_headers(config, headers)?;
             let servers = Servers::new(app, Source::of_one(config), None);
             // A URL is the server itself; behind a command the first word is the name.
             let behind = if command.is_empty() { rest } else { words };
             return Ok(Self::on(servers, server, behind));
+        }
+        if !headers.is_empty() {
+            return Err(source::no_use_for_headers());
         }
         let source = Source::find(&app.global)?;
         let Some(first) = first else {

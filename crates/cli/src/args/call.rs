@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 #[derive(Args, Debug)]
 #[command(
     override_usage = "switchboard call [OPTIONS] TARGET [ARGUMENT]... [-- COMMAND...]",
-    after_help = "Arguments:\n  \
+    after_help = "How arguments are written:\n  \
                   name=value    a value of the type that the tool's schema says\n  \
                   name:=JSON    a value as JSON\n  \
                   name=@FILE    the text of a file (name:=@FILE: its JSON); name=@- standard input\n  \
@@ -31,6 +31,9 @@ pub(crate) struct Call {
     /// Show what would be sent, and send nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// A header for a URL that is given on the spot: 'NAME: VALUE'; may be given several times
+    #[arg(long, short = 'H', value_name = "HEADER")]
+    pub(crate) header: Vec<String>,
     /// A server that is started on the spot
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
@@ -50,6 +53,9 @@ pub(crate) struct Read {
     /// Where it is written, if it is not text
     #[arg(long, value_name = "DIR")]
     pub(crate) save: Option<PathBuf>,
+    /// A header for a URL that is given on the spot: 'NAME: VALUE'; may be given several times
+    #[arg(long, short = 'H', value_name = "HEADER")]
+    pub(crate) header: Vec<String>,
     /// A server that is started on the spot
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
@@ -70,6 +76,9 @@ pub(crate) struct Prompt {
     /// Where parts that are not text are written; without it they are only named
     #[arg(long, value_name = "DIR")]
     pub(crate) save: Option<PathBuf>,
+    /// A header for a URL that is given on the spot: 'NAME: VALUE'; may be given several times
+    #[arg(long, short = 'H', value_name = "HEADER")]
+    pub(crate) header: Vec<String>,
     /// A server that is started on the spot
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
@@ -87,6 +96,9 @@ pub(crate) struct Complete {
     /// `SERVER PROMPT` or `SERVER TEMPLATE`, then arguments, the last of which is completed
     #[arg(required = true, value_name = "TARGET [KNOWN=VALUE]... NAME=BEGINNING")]
     pub(crate) words: Vec<String>,
+    /// A header for a URL that is given on the spot: 'NAME: VALUE'; may be given several times
+    #[arg(long, short = 'H', value_name = "HEADER")]
+    pub(crate) header: Vec<String>,
     /// A server that is started on the spot
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
@@ -103,6 +115,9 @@ pub(crate) struct Raw {
     /// the JSON from standard input
     #[arg(required = true, num_args = 1..=3, value_name = "TARGET METHOD [JSON]")]
     pub(crate) words: Vec<String>,
+    /// A header for a URL that is given on the spot: 'NAME: VALUE'; may be given several times
+    #[arg(long, short = 'H', value_name = "HEADER")]
+    pub(crate) header: Vec<String>,
     /// A server that is started on the spot
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,

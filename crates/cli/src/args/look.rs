@@ -8,6 +8,9 @@ pub(crate) struct Of {
     /// A server by its name, or a URL; all servers without it
     #[arg(value_name = "SERVER|URL")]
     pub(crate) server: Option<String>,
+    /// A header for a URL that is given on the spot: 'NAME: VALUE'; may be given several times
+    #[arg(long, short = 'H', value_name = "HEADER")]
+    pub(crate) header: Vec<String>,
     /// A server that is started on the spot
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
@@ -82,6 +85,9 @@ pub(crate) struct Show {
     /// The schemas as the server wrote them
     #[arg(long)]
     pub(crate) schema: bool,
+    /// A header for a URL that is given on the spot: 'NAME: VALUE'; may be given several times
+    #[arg(long, short = 'H', value_name = "HEADER")]
+    pub(crate) header: Vec<String>,
     /// A server that is started on the spot
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,

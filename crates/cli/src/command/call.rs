@@ -16,7 +16,7 @@ use crate::parts::Parts;
 use crate::target::Target;
 
 pub(crate) async fn run(args: &Call, app: &App) -> Result<Outcome, Failure> {
-    let target = Target::find(app, &args.words, &args.command).await?;
+    let target = Target::find(app, &args.words, &args.command, &args.header).await?;
     let entry = find_tool(&target, target.name("tool")?)?;
     let given = arguments::of_tool(&entry.tool, &target.rest)?;
     if args.dry_run {

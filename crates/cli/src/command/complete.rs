@@ -14,7 +14,7 @@ use crate::output::{Outcome, Page};
 use crate::target::Target;
 
 pub(crate) async fn run(args: &Complete, app: &App) -> Result<Outcome, Failure> {
-    let target = Target::find(app, &args.words, &args.command).await?;
+    let target = Target::find(app, &args.words, &args.command, &args.header).await?;
     let name = target.name("prompt")?;
     let reference = reference(&target, name)?;
     let mut said = Vec::new();

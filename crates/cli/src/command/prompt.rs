@@ -14,7 +14,7 @@ use crate::parts::Parts;
 use crate::target::Target;
 
 pub(crate) async fn run(args: &Prompt, app: &App) -> Result<Outcome, Failure> {
-    let target = Target::find(app, &args.words, &args.command).await?;
+    let target = Target::find(app, &args.words, &args.command, &args.header).await?;
     let entry = find_prompt(&target, target.name("prompt")?)?;
     let given = arguments::of_prompt(&entry.prompt, &target.rest)?;
     let name = &entry.prompt.name;

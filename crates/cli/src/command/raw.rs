@@ -39,6 +39,7 @@ pub(crate) async fn run(args: &Raw, app: &App) -> Result<Outcome, Failure> {
     let of = Of {
         server: server.map(str::to_owned),
         command: args.command.clone(),
+        header: args.header.clone(),
     };
     let servers = Servers::open(app, &of)?;
     let failures = servers.connect(app).await;

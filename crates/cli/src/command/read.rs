@@ -22,6 +22,7 @@ pub(crate) async fn run(args: &Read, app: &App) -> Result<Outcome, Failure> {
     let of = Of {
         server,
         command: args.command.clone(),
+        header: args.header.clone(),
     };
     let servers = Servers::open(app, &of)?;
     let failures = servers.connect(app).await;

@@ -22,6 +22,7 @@ pub(crate) async fn run(args: &Search, app: &App) -> Result<Outcome, Failure> {
             &Of {
                 server: None,
                 command: args.command.clone(),
+                header: Vec::new(),
             },
         )?,
         None => Servers::asleep(app, Source::find(&app.global)?),

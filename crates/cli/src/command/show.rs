@@ -15,7 +15,7 @@ use crate::signature;
 use crate::target::Target;
 
 pub(crate) async fn run(args: &Show, app: &App) -> Result<Outcome, Failure> {
-    let target = Target::find(app, &args.target, &args.command).await?;
+    let target = Target::find(app, &args.target, &args.command, &args.header).await?;
     let Some(name) = target.name.as_deref() else {
         return server(&target, app);
     };

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::child::server;
-use crate::place::Place;
+use crate::place::{Ended, Place};
 
 fn place() -> Place {
     Place::with(json!({"one": server(), "other": {"command": "/no/such/program"}}))
@@ -100,6 +100,28 @@ fn what_would_be_sent_is_shown() {
         .run(&["call", "one.echo", "text=hi", "--dry-run", "--json"])
         .json();
     assert_eq!(shown, json!({"name": "echo", "arguments": {"text": "hi"}}));
+}
+
+#[test]
+fn a_command_on_the_spot_sees_the_environment() {
+    let place = Place::new();
+    let server = server();
+    let words = [
+        "call",
+        "echo",
+        "text=hi",
+        "--",
+        server["command"].as_str().unwrap(),
+    ];
+    let words = [&words[..], &["--exact", "child::serves", "--nocapture"]].concat();
+    let (name, part) = server["env"].as_object().unwrap().iter().next().unwrap();
+    let mut command = place.command(&words);
+    let ended: Ended = command
+        .env(name, part.as_str().unwrap())
+        .output()
+        .unwrap()
+        .into();
+    assert_eq!(ended.done(), "hi\n");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpListener};
+use std::sync::mpsc;
 use std::thread;
 
 use serde_json::json;
@@ -69,6 +70,7 @@ fn three_is_a_login() {
     // It says who it is, and wants to know who asks.
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let (sender, heads) = mpsc::channel();
     thread::spawn(move || {
         for stream in listener.incoming() {
             let mut stream = stream.unwrap();
@@ -79,6 +81,7 @@ fn three_is_a_login() {
                 if reader.read_line(&mut line).unwrap_or(0) == 0 || line == "\r\n" {
                     break;
                 }
+                let _ = sender.send(line.clone());
                 if let Some(text) = line.to_lowercase().strip_prefix("content-length:") {
                     length = text.trim().parse().unwrap();
                 }
@@ -97,6 +100,19 @@ fn three_is_a_login() {
     assert_eq!(ended.last_line()["code"], 3);
     let hint = ended.last_line()["hint"].to_string();
     assert!(hint.contains(&format!("switchboard login {url}")), "{hint}");
+    drop(heads.try_iter().last());
+    let ended = place.run(&["call", &url, "echo", "-H", "X-Key: k1"]);
+    assert_eq!(ended.code, 3, "{ended:?}");
+    assert!(
+        heads
+            .try_iter()
+            .any(|line| line.trim_end().eq_ignore_ascii_case("x-key: k1"))
+    );
+    check(
+        place.run(&["tools", "-H", "X: y", "--", "x"]),
+        2,
+        "headers are for a URL",
+    );
 }
 
 #[test]
