@@ -18,12 +18,16 @@ use crate::signature;
 ///
 /// # Errors
 /// When a word is no argument, a value does not fit, or one is missing.
-pub(crate) fn of_tool(tool: &Tool, words: &[String]) -> Result<Map<String, Value>, Failure> {
+pub(crate) fn of_tool(
+    tool: &Tool,
+    words: &[String],
+    input: &Input,
+) -> Result<Map<String, Value>, Failure> {
     let schema = Json::read(tool.input_schema.as_str().as_bytes());
     let mut arguments = Map::new();
     for word in words {
-        let Some(said) = Said::read(word)? else {
-            arguments.extend(whole(word)?);
+        let Some(said) = Said::read(word, input)? else {
+            arguments.extend(whole(word, input)?);
             continue;
         };
         let own = property(tool, &schema, &said.name)?;
@@ -57,11 +61,12 @@ pub(crate) fn of_tool(tool: &Tool, words: &[String]) -> Result<Map<String, Value
 pub(crate) fn of_prompt(
     prompt: &Prompt,
     words: &[String],
+    input: &Input,
 ) -> Result<Vec<(String, String)>, Failure> {
     let mut arguments: Vec<(String, String)> = Vec::new();
     let known = || prompt.arguments.iter().flatten();
     for word in words {
-        let said = Said::read(word)?.ok_or_else(|| no_argument(word))?;
+        let said = Said::read(word, input)?.ok_or_else(|| no_argument(word))?;
         if !known().any(|argument| argument.name == said.name) {
             let names = known().map(|argument| argument.name.as_str());
             let what = format!("the prompt {:?}", prompt.name);
@@ -85,6 +90,23 @@ pub(crate) fn of_prompt(
     }
 }
 
+/// What came on standard input, if any word wants it.
+///
+/// It is read before anything is connected: while it is waited for, Ctrl-C still ends the program
+/// by itself.
+#[derive(Debug, Default)]
+pub(crate) struct Input(String);
+
+impl Input {
+    pub(crate) fn ahead(words: &[String]) -> Result<Self, Failure> {
+        let wants = |word: &String| word == "-" || word.ends_with("=@-");
+        match words.iter().any(wants) {
+            true => standard_input().map(Self),
+            false => Ok(Self::default()),
+        }
+    }
+}
+
 /// `name=value` as it was said.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Said {
@@ -96,7 +118,7 @@ pub(crate) struct Said {
 
 impl Said {
     /// None, if it is a whole object or `-`.
-    pub(crate) fn read(word: &str) -> Result<Option<Self>, Failure> {
+    pub(crate) fn read(word: &str, input: &Input) -> Result<Option<Self>, Failure> {
         if word == "-" || word.starts_with('{') {
             return Ok(None);
         }
@@ -109,7 +131,7 @@ impl Said {
             return Err(no_argument(word));
         }
         let value = match value.strip_prefix('@') {
-            Some("-") => standard_input()?,
+            Some("-") => input.0.clone(),
             Some(file) if !file.is_empty() => fs::read_to_string(file)
                 .map_err(|error| Failure::usage(format!("{name}=@{file}: {error}")))?,
             _ => value.to_owned(),
@@ -139,12 +161,9 @@ pub(crate) fn standard_input() -> Result<String, Failure> {
 }
 
 /// All arguments as one object.
-fn whole(word: &str) -> Result<Map<String, Value>, Failure> {
-    let text = match word {
-        "-" => standard_input()?,
-        word => word.to_owned(),
-    };
-    serde_json::from_str(&text)
+fn whole(word: &str, input: &Input) -> Result<Map<String, Value>, Failure> {
+    let text = if word == "-" { &input.0 } else { word };
+    serde_json::from_str(text)
         .map_err(|error| Failure::usage(format!("the arguments are no JSON object: {error}")))
 }
 
@@ -356,7 +375,7 @@ mod tests {
         let tool = format!(r#"{{"name":"f","inputSchema":{SCHEMA}}}"#);
         let tool: Tool = serde_json::from_str(&tool).unwrap();
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-        let read = of_tool(&tool, &words);
+        let read = of_tool(&tool, &words, &Input::default());
         read.map(|arguments| Value::Object(arguments).to_string())
             .map_err(|failure| failure.message + &failure.hint.unwrap_or_default())
     }

@@ -8,7 +8,7 @@ use switchboard_hub::{HubError, PromptEntry, ToolEntry};
 
 use crate::app::App;
 use crate::args::call::Call;
-use crate::arguments;
+use crate::arguments::{self, Input};
 use crate::exit::{Exit, Failure};
 use crate::json::Json;
 use crate::output::{Outcome, Page, clean_line, shorten};
@@ -16,9 +16,10 @@ use crate::parts::Parts;
 use crate::target::Target;
 
 pub(crate) async fn run(args: &Call, app: &App) -> Result<Outcome, Failure> {
+    let input = Input::ahead(&args.words)?;
     let target = Target::find(app, &args.words, &args.command, &args.header).await?;
     let entry = find_tool(&target, target.name("tool")?)?;
-    let given = arguments::of_tool(&entry.tool, &target.rest)?;
+    let given = arguments::of_tool(&entry.tool, &target.rest, &input)?;
     if args.dry_run {
         let params = json!({"name": entry.tool.name, "arguments": Value::Object(given)});
         let text = serde_json::to_string_pretty(&params).unwrap_or_default();

@@ -6,7 +6,7 @@ use switchboard_client::types::{
 
 use crate::app::App;
 use crate::args::call::Complete;
-use crate::arguments::Said;
+use crate::arguments::{Input, Said};
 use crate::command::call::find_prompt;
 use crate::exit::Failure;
 use crate::json::Json;
@@ -14,12 +14,13 @@ use crate::output::{Outcome, Page};
 use crate::target::Target;
 
 pub(crate) async fn run(args: &Complete, app: &App) -> Result<Outcome, Failure> {
+    let input = Input::ahead(&args.words)?;
     let target = Target::find(app, &args.words, &args.command, &args.header).await?;
     let name = target.name("prompt")?;
     let reference = reference(&target, name)?;
     let mut said = Vec::new();
     for word in &target.rest {
-        let one = Said::read(word)?;
+        let one = Said::read(word, &input)?;
         said.push(one.ok_or_else(|| Failure::usage(format!("{word:?} is no name=value")))?);
     }
     let Some(last) = said.pop() else {

@@ -11,10 +11,12 @@ use crate::servers::Servers;
 
 pub(crate) async fn run(args: &Ls, app: &App) -> Result<Outcome, Failure> {
     let servers = Servers::open(app, &args.of)?;
-    let failures = match args.offline {
+    let mut failures = match args.offline {
         true => Vec::new(),
         false => servers.connect(app).await,
     };
+    // That one is switched off is worth a row, and no failure.
+    failures.retain(|failure| failure.exit != Exit::Refused);
     let catalog = servers.hub.catalog();
     let rows: Vec<Row> = servers
         .hub

@@ -5,7 +5,7 @@ use switchboard_hub::HubError;
 
 use crate::app::App;
 use crate::args::call::Prompt;
-use crate::arguments;
+use crate::arguments::{self, Input};
 use crate::command::call::{find_prompt, unanswered};
 use crate::exit::Failure;
 use crate::json::Json;
@@ -14,9 +14,10 @@ use crate::parts::Parts;
 use crate::target::Target;
 
 pub(crate) async fn run(args: &Prompt, app: &App) -> Result<Outcome, Failure> {
+    let input = Input::ahead(&args.words)?;
     let target = Target::find(app, &args.words, &args.command, &args.header).await?;
     let entry = find_prompt(&target, target.name("prompt")?)?;
-    let given = arguments::of_prompt(&entry.prompt, &target.rest)?;
+    let given = arguments::of_prompt(&entry.prompt, &target.rest, &input)?;
     let name = &entry.prompt.name;
     let call = target.servers.hub.prompt_on(&entry.server, name, given);
     let payload = call
