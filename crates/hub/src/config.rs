@@ -9,6 +9,7 @@
 //! 2. `container`: where the servers are; `server`, `transport`, `auth`: one of them
 //! 3. `problem`, `error`: what can be wrong; `near`: what was probably meant
 //! 4. `resolve`: with variables filled in, what a client is made of
+//! 5. `written`: a server in the form that most hosts read
 //!
 //! Nothing here starts, connects or watches.
 
@@ -29,6 +30,7 @@ mod sheet;
 mod tests;
 mod transport;
 mod unknown;
+mod written;
 
 use std::fs::File;
 use std::io::Read;
@@ -82,6 +84,8 @@ pub struct Config {
     pub problems: Vec<Problem>,
     /// In whose words it is written.
     pub dialect: Dialect,
+    /// The key under which the servers are, if there is one: `mcpServers`, `mcp.servers`.
+    pub container: Option<&'static str>,
     /// What stands under `x-switchboard` at the top.
     pub settings: HubSettings,
     /// What else stands at the top.
@@ -117,7 +121,8 @@ impl Config {
             });
         }
         // Editors of Windows put a mark in front.
-        let page = Page::new(text.strip_prefix('\u{feff}').unwrap_or(text));
+        let page = Page::new(text.strip_prefix('\u{feff}').unwrap_or(text))
+            .with_places(origin.places.clone());
         let value = page
             .parse()
             .map_err(|(position, fault)| ConfigError::Syntax {
@@ -135,8 +140,9 @@ impl Config {
             Some(other) => return Err(not_an_object(other.range().start, kind(other))),
             None => return Err(not_an_object(0, "nothing")),
         };
-        let found = container::find(root);
-        let guessed = found.map(|found| found.dialect());
+        let found = container::find(root, origin.dialect);
+        let guessed = found.as_ref().map(container::Container::dialect);
+        let container = found.map(|found| found.key());
         let dialect = origin.dialect.or(guessed).unwrap_or_default();
         let grammar = Grammar::new(dialect, origin.folder.clone());
         let sheet = Sheet::new(page, file(), grammar);
@@ -151,6 +157,7 @@ impl Config {
             broken,
             problems: sheet.into_problems(),
             dialect,
+            container,
             settings,
             unknown,
         })

@@ -16,7 +16,7 @@
 //!
 //! 1. `parse`: how it is read
 //! 2. `fill`: what becomes of it; `surroundings`, `system`: where values come from
-//! 3. `show`: what is printed of it
+//! 3. `show`: what is printed of it; `written`: the same in our own words
 
 mod error;
 mod fill;
@@ -24,6 +24,7 @@ mod parse;
 mod show;
 mod surroundings;
 mod system;
+mod written;
 
 use std::fmt;
 
@@ -114,6 +115,23 @@ impl Template {
         }
     }
 
+    /// What a variable holds, by its name.
+    pub(crate) fn variable(name: &str, position: Position) -> Self {
+        let written = format!("${{env:{name}}}");
+        Self {
+            source: written.as_str().into(),
+            pieces: vec![Piece::Reference {
+                written,
+                reference: Reference::Variable {
+                    name: name.to_owned(),
+                    default: None,
+                },
+            }],
+            shows: Shows::References,
+            position,
+        }
+    }
+
     /// Hides the text when it is printed, but not what it refers to.
     #[must_use]
     pub const fn secret(mut self) -> Self {
@@ -124,7 +142,10 @@ impl Template {
     pub(crate) fn read(text: &str, grammar: &Grammar, shows: Shows, position: Position) -> Self {
         Self {
             source: text.into(),
-            pieces: parse::pieces(text, grammar),
+            pieces: match grammar.has_variables() {
+                true => parse::pieces(text, grammar),
+                false => vec![Piece::Text(text.to_owned())],
+            },
             shows,
             position,
         }
@@ -158,6 +179,12 @@ impl Template {
         })
     }
 
+    /// The same in the grammar of our own files. What refers to the folder of its own file is
+    /// filled in, if that is not the folder of the file that it is written to.
+    pub(crate) fn written(&self, keeps_folder: bool) -> String {
+        written::written(&self.pieces, keeps_folder)
+    }
+
     /// Where it stands in its file.
     pub const fn position(&self) -> Position {
         self.position
@@ -184,8 +211,8 @@ impl Template {
 /// Two are equal if they say the same, wherever they stand.
 impl PartialEq for Template {
     fn eq(&self, other: &Self) -> bool {
-        // The pieces too: the same text may mean something else in another file.
-        self.source == other.source && self.pieces == other.pieces
+        // Not the text: it may mean something else in another file.
+        self.pieces == other.pieces
     }
 }
 

@@ -52,6 +52,8 @@ pub(super) struct Said<'s, 'a> {
     oauth: Option<Field<'s, 'a>>,
     token: Option<Field<'s, 'a>>,
     token_variable: Option<Field<'s, 'a>>,
+    /// Codex has them beside all that.
+    scopes: Option<Field<'s, 'a>>,
 }
 
 impl<'s, 'a> Said<'s, 'a> {
@@ -61,6 +63,7 @@ impl<'s, 'a> Said<'s, 'a> {
             oauth: members.take(&["oauth"]),
             token: members.take(&["bearerToken"]),
             token_variable: members.take(&["bearerTokenEnv", "bearer_token_env_var"]),
+            scopes: members.take(&["scopes"]),
         }
     }
 
@@ -92,9 +95,7 @@ impl<'s, 'a> Said<'s, 'a> {
                 .map(AuthConfig::Bearer)
         } else if let Some(variable) = &self.token_variable {
             let name = variable.text();
-            let token = name.and_then(|name| {
-                variable.template_of(&format!("${{env:{name}}}"), Shows::References)
-            });
+            let token = name.map(|name| Template::variable(name, variable.position()));
             token.map(AuthConfig::Bearer)
         } else if let Some(oauth) = &self.oauth {
             switched(oauth)
@@ -103,7 +104,21 @@ impl<'s, 'a> Said<'s, 'a> {
         } else {
             None
         };
-        read.unwrap_or_default()
+        let scopes = self.scopes.as_ref().and_then(Field::words);
+        match (read.unwrap_or_default(), scopes) {
+            (AuthConfig::Auto, Some(scopes)) if !scopes.is_empty() => {
+                let known = OAuthConfig {
+                    scopes,
+                    ..OAuthConfig::default()
+                };
+                AuthConfig::OAuth(Box::new(known))
+            }
+            (AuthConfig::OAuth(mut known), Some(scopes)) => {
+                known.scopes.extend(scopes);
+                AuthConfig::OAuth(known)
+            }
+            (read, _) => read,
+        }
     }
 }
 
@@ -122,6 +137,7 @@ fn switched(oauth: &Field<'_, '_>) -> Option<AuthConfig> {
     let mut members = oauth.object()?;
     let enabled = members.take(&["enabled"]);
     if enabled.as_ref().and_then(Field::boolean) == Some(false) {
+        members.keep_rest();
         return Some(AuthConfig::None);
     }
     Some(AuthConfig::OAuth(Box::new(details(members)?)))
@@ -184,9 +200,8 @@ fn details(mut members: Members<'_, '_>) -> Option<OAuthConfig> {
     let scopes = members.take(&["scopes", "scope"]);
     let callback_port = members.take(&["callbackPort", "callback_port"]);
     let grant = members.take(&["grantType", "grant_type", "grant"]);
-    let has_page = members
-        .take(&["authorizationUrl", "authorization_url"])
-        .is_some();
+    let page = members.take(&["authorizationUrl", "authorization_url"]);
+    page.iter().for_each(Field::keep);
     let metadata = members.take(&["authServerMetadataUrl"]);
     members.leave(&[
         "enterpriseManaged",
@@ -200,6 +215,7 @@ fn details(mut members: Members<'_, '_>) -> Option<OAuthConfig> {
         metadata
             .sheet
             .warn(metadata.at, ProblemKind::Unsupported { what });
+        metadata.keep();
     }
     let template = |field: &Option<Field<'_, '_>>, shows| match field {
         Some(field) => field.some_template(shows).map(Some),
@@ -231,7 +247,7 @@ fn details(mut members: Members<'_, '_>) -> Option<OAuthConfig> {
             },
         )?,
         // With a page to log in at, a person is meant.
-        None => can_prove && read.token_url.is_some() && !has_page,
+        None => can_prove && read.token_url.is_some() && page.is_none(),
     };
     if let Some(grant) = grant.filter(|_| read.is_machine && !can_prove) {
         grant.wrong_value("a client id and a client secret with client_credentials");

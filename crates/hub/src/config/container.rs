@@ -10,7 +10,7 @@ use super::HubSettings;
 use super::field::{Field, json, kind};
 use super::members::Members;
 use super::origin::Dialect;
-use super::problem::ProblemKind;
+use super::problem::{ProblemKind, Severity};
 use super::server::{self, EXTRAS, ServerConfig};
 use super::sheet::Sheet;
 use super::unknown::UnknownKeys;
@@ -33,17 +33,26 @@ pub(super) struct Container<'v, 'a> {
 }
 
 /// Finds them. The first of several keys counts.
-pub(super) fn find<'v, 'a>(root: &'v Object<'a>) -> Option<Container<'v, 'a>> {
-    all(root).into_iter().next()
+pub(super) fn find<'v, 'a>(
+    root: &'v Object<'a>,
+    dialect: Option<Dialect>,
+) -> Option<Container<'v, 'a>> {
+    all(root, dialect).into_iter().next()
 }
 
-fn all<'v, 'a>(root: &'v Object<'a>) -> Vec<Container<'v, 'a>> {
+fn all<'v, 'a>(root: &'v Object<'a>, dialect: Option<Dialect>) -> Vec<Container<'v, 'a>> {
     let member = |key: &str| {
         let mut members = root.properties.iter();
         members.find(|member| member.name.as_str() == key)
     };
     let mut found = Vec::new();
-    for key in CONTAINERS {
+    // Words of TOML and YAML files, which other files have for other things.
+    let own = match dialect {
+        Some(Dialect::Codex) => Some("mcp_servers"),
+        Some(Dialect::Goose) => Some("extensions"),
+        _ => None,
+    };
+    for key in own.into_iter().chain(CONTAINERS) {
         if let Some(property) = member(key) {
             let value = &property.value;
             found.push(Container {
@@ -81,6 +90,11 @@ fn all<'v, 'a>(root: &'v Object<'a>) -> Vec<Container<'v, 'a>> {
 }
 
 impl Container<'_, '_> {
+    /// Where they are.
+    pub(super) const fn key(&self) -> &'static str {
+        self.key
+    }
+
     /// In whose words it is written, as far as it can be told from what is there.
     pub(super) fn dialect(&self) -> Dialect {
         match (self.key, self.value) {
@@ -105,7 +119,7 @@ fn is_of_gemini(server: &ObjectProp<'_>) -> bool {
 
 /// Reads everything.
 pub(super) fn read(sheet: &Sheet<'_>, root: &Object<'_>) -> Found {
-    let containers = all(root);
+    let containers = all(root, Some(sheet.grammar.dialect));
     let mut found = Found {
         servers: Vec::new(),
         broken: Vec::new(),
@@ -187,6 +201,11 @@ fn read_servers(sheet: &Sheet<'_>, servers: &Object<'_>, found: &mut Found) {
             continue;
         }
         names.insert(name, at);
+        if let Some(kind) = part_of_goose(sheet, &member.value) {
+            let what = kind.to_owned();
+            sheet.report(Severity::Note, at, ProblemKind::Unsupported { what });
+            continue;
+        }
         let errors = sheet.errors();
         if !server::is_name(name) {
             sheet.error(at, ProblemKind::BadName);
@@ -209,6 +228,19 @@ fn read_servers(sheet: &Sheet<'_>, servers: &Object<'_>, found: &mut Found) {
         }
     }
     sheet.about(None);
+}
+
+/// Goose lists what is built into it beside its servers, under a type of its own.
+fn part_of_goose<'v>(sheet: &Sheet<'_>, value: &'v Value<'_>) -> Option<&'v str> {
+    if sheet.grammar.dialect != Dialect::Goose {
+        return None;
+    }
+    let mut members = value.as_object()?.properties.iter();
+    let kind = members.find(|member| member.name.as_str() == "type")?;
+    let kind: &str = &kind.value.as_string_lit()?.value;
+    ["builtin", "platform", "frontend", "inline_python"]
+        .contains(&kind)
+        .then_some(kind)
 }
 
 /// Names that are switched off beside the servers: by Gemini under `mcp`, by Claude Code in a

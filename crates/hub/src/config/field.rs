@@ -72,10 +72,29 @@ impl<'s, 'a> Field<'s, 'a> {
         self.sheet.error(self.at, kind);
     }
 
+    /// It is reported and kept.
     pub(super) fn unused(&self, because: &'static str) {
+        let is_empty = match self.value {
+            Value::Object(object) => object.properties.is_empty(),
+            Value::Array(list) => list.elements.is_empty(),
+            _ => false,
+        };
+        // Goose writes all keys, whatever they are for.
+        if is_empty && self.sheet.grammar.dialect == Dialect::Goose {
+            return;
+        }
         let key = self.key.clone();
         let kind = ProblemKind::Unused { key, because };
         self.sheet.warn(self.at, kind);
+        self.keep();
+    }
+
+    /// Has no meaning for us, and stays with what nobody knows.
+    pub(super) fn keep(&self) {
+        let around = self.key.strip_suffix(self.name).unwrap_or_default();
+        let member = (self.name.to_owned(), json(self.value));
+        self.sheet
+            .keep(around.to_owned(), [member].into_iter().collect());
     }
 
     pub(super) fn text(&self) -> Option<&'s str> {

@@ -7,12 +7,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::page::Position;
+
 /// Where a configuration comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
     pub(super) name: Arc<str>,
     pub(super) folder: Option<PathBuf>,
     pub(super) dialect: Option<Dialect>,
+    /// Where each line stands in what the text was made of.
+    pub(super) places: Option<Arc<[Position]>>,
 }
 
 impl Origin {
@@ -24,6 +28,7 @@ impl Origin {
             name: Arc::from(path.to_string_lossy()),
             folder: Some(project_folder(path)),
             dialect: guess(path),
+            places: None,
         }
     }
 
@@ -33,6 +38,7 @@ impl Origin {
             name: Arc::from(name),
             folder: None,
             dialect: None,
+            places: None,
         }
     }
 
@@ -50,6 +56,14 @@ impl Origin {
         self.dialect = Some(dialect);
         self
     }
+
+    /// For a text that was made of another one, such as TOML: where each of its lines stands in
+    /// that. Everything is then reported there.
+    #[must_use]
+    pub fn places(mut self, places: impl Into<Arc<[Position]>>) -> Self {
+        self.places = Some(places.into());
+        self
+    }
 }
 
 /// In whose words a configuration is written.
@@ -62,6 +76,8 @@ impl Origin {
 /// | `Zed`, `Roo` | seconds | as standard | |
 /// | `Cline` | seconds | SSE | |
 /// | `Mcporter` | milliseconds | as standard | `$env:NAME` |
+/// | `Codex` | seconds, as the keys say | as standard | none, ours neither |
+/// | `Goose` | seconds | as standard | `$NAME` |
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Dialect {
@@ -80,13 +96,19 @@ pub enum Dialect {
     Roo,
     /// mcporter.
     Mcporter,
+    /// Codex, whose file is TOML.
+    Codex,
+    /// Goose, whose file is YAML.
+    Goose,
 }
 
 impl Dialect {
     /// What a bare number is.
     pub(super) const fn unit(self) -> Duration {
         match self {
-            Self::Zed | Self::Cline | Self::Roo => Duration::from_secs(1),
+            Self::Zed | Self::Cline | Self::Roo | Self::Codex | Self::Goose => {
+                Duration::from_secs(1)
+            }
             _ => Duration::from_millis(1),
         }
     }
@@ -128,8 +150,13 @@ impl Grammar {
         }
     }
 
+    /// Is anything filled in at all?
+    pub(crate) fn has_variables(&self) -> bool {
+        self.dialect != Dialect::Codex
+    }
+
     pub(crate) fn has_dollar_names(&self) -> bool {
-        self.dialect == Dialect::Gemini
+        matches!(self.dialect, Dialect::Gemini | Dialect::Goose)
     }
 
     pub(crate) fn has_percent_names(&self) -> bool {
@@ -170,6 +197,8 @@ fn guess(path: &Path) -> Option<Dialect> {
         .and_then(|folder| folder.to_str())
         .unwrap_or_default();
     match (folder, name) {
+        (".codex", _) => Some(Dialect::Codex),
+        ("goose", "config.yaml") => Some(Dialect::Goose),
         (".gemini", _) => Some(Dialect::Gemini),
         (_, "opencode.json" | "opencode.jsonc") => Some(Dialect::OpenCode),
         (".zed", _) => Some(Dialect::Zed),
@@ -184,6 +213,7 @@ const SETTINGS_FOLDERS: &[&str] = &[
     ".amazonq",
     ".claude",
     ".cline",
+    ".codex",
     ".copilot",
     ".cursor",
     ".gemini",
@@ -192,6 +222,7 @@ const SETTINGS_FOLDERS: &[&str] = &[
     ".kilocode",
     ".kiro",
     ".mcporter",
+    ".opencode",
     ".roo",
     ".vscode",
     ".zed",
@@ -222,6 +253,8 @@ mod tests {
         check("opencode.jsonc", Some(Dialect::OpenCode));
         check("/x/cline_mcp_settings.json", Some(Dialect::Cline));
         check(".roo/mcp.json", Some(Dialect::Roo));
+        check("/home/me/.codex/config.toml", Some(Dialect::Codex));
+        check("/x/goose/config.yaml", Some(Dialect::Goose));
         check("config/mcporter.json", Some(Dialect::Mcporter));
         check(".mcp.json", None);
         check("", None);

@@ -1,10 +1,11 @@
 //! The text of a configuration as JSON with comments, and where in it something stands.
 
+use std::fmt;
+use std::sync::Arc;
+
 use jsonc_parser::ast::Value;
 use jsonc_parser::errors::ParseErrorKind;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
-
-use std::fmt;
 
 /// A place in a text. Both count from 1; a column is a character.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -14,6 +15,18 @@ pub struct Position {
     pub line: u32,
     /// The character in it.
     pub column: u32,
+}
+
+impl Position {
+    /// A place in a text.
+    pub const fn new(line: u32, column: u32) -> Self {
+        Self { line, column }
+    }
+
+    /// The place of a byte of a text.
+    pub fn of(text: &str, offset: usize) -> Self {
+        Page::new(text).position(offset)
+    }
 }
 
 /// `line:column`.
@@ -32,6 +45,8 @@ pub(super) struct Page<'a> {
     /// How many characters begin before each block, so that nobody counts through a long line
     /// for everything that stands in it.
     counts: Vec<usize>,
+    /// Where the lines stand in what the text was made of.
+    places: Option<Arc<[Position]>>,
 }
 
 impl<'a> Page<'a> {
@@ -48,12 +63,23 @@ impl<'a> Page<'a> {
             text,
             lines: lines.collect(),
             counts: counts.collect(),
+            places: None,
         }
+    }
+
+    /// Names the places of another text, of which each line of this one has one.
+    pub(super) fn with_places(mut self, places: Option<Arc<[Position]>>) -> Self {
+        self.places = places;
+        self
     }
 
     /// The place of a byte.
     pub(super) fn position(&self, offset: usize) -> Position {
         let line = self.lines.partition_point(|begin| *begin <= offset);
+        if let Some(places) = &self.places {
+            let place = places.get(line.saturating_sub(1));
+            return place.copied().unwrap_or_default();
+        }
         let begin = self.lines.get(line.saturating_sub(1)).copied();
         let before = self.count(begin.unwrap_or_default());
         let column = self.count(offset).saturating_sub(before) + 1;

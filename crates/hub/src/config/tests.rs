@@ -4,6 +4,7 @@ mod faults;
 mod hostile;
 mod resolving;
 mod spellings;
+mod writing;
 
 use super::*;
 

@@ -275,7 +275,7 @@ fn ends(text: &str) -> HashMap<usize, usize> {
 }
 
 /// What shells and all the products take as the name of a variable.
-fn is_name(text: &str) -> bool {
+pub(super) fn is_name(text: &str) -> bool {
     leading_name(text).is_some_and(|name| name.len() == text.len())
 }
 

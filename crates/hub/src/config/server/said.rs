@@ -9,6 +9,7 @@ use switchboard_client::{Mode, Revision};
 use super::{ServerConfig, Sharing, Start};
 use crate::config::field::{Field, json};
 use crate::config::members::Members;
+use crate::config::origin::Dialect;
 use crate::config::problem::ProblemKind;
 use crate::config::sheet::Sheet;
 use crate::config::transport::{self, StdioConfig, TransportConfig};
@@ -93,10 +94,15 @@ fn read_common(sheet: &Sheet<'_>, members: &mut Members<'_, '_>, server: &mut Se
         "includeTools",
         "enabledTools",
         "enabled_tools",
+        "available_tools",
     ];
     let tools = members.take_list("tools");
     let allow = members.take(&allow).or(tools);
     server.tools.allow = allow.as_ref().and_then(Field::patterns);
+    if dialect == Dialect::Goose {
+        // It writes the list always, and means all tools by an empty one.
+        server.tools.allow = server.tools.allow.take().filter(|list| !list.is_empty());
+    }
     let deny = [
         "blockedTools",
         "excludeTools",
@@ -108,12 +114,16 @@ fn read_common(sheet: &Sheet<'_>, members: &mut Members<'_, '_>, server: &mut Se
     server.tools.deny = deny.unwrap_or_default();
 
     let time = |field: Option<Field<'_, '_>>| field.as_ref().and_then(Field::time);
-    let timeout = time(members.take(&["timeout", "requestTimeout"]));
+    let timeout = time(members.take(&["timeout", "requestTimeout", "tool_timeout_sec"]));
     match dialect.means_listing() {
         true => server.timeouts.list = timeout,
         false => server.timeouts.call = timeout,
     }
-    server.timeouts.start = time(members.take(&["connectionTimeout", "startupTimeout"]));
+    let start = ["connectionTimeout", "startupTimeout", "startup_timeout_sec"];
+    server.timeouts.start = time(members.take(&start));
+    if let Some(start) = members.take(&["startup_timeout_ms"]) {
+        server.timeouts.start = start.own_time();
+    }
     if let Some(mode) = members
         .take(&["protocolVersion", "protocolEra"])
         .as_ref()
@@ -209,6 +219,8 @@ const LEFT_TO_HOSTS: &[&str] = &[
     "alwaysAllow",
     "alwaysLoad",
     "autoApprove",
+    "bundled",
+    "default_tools_approval_mode",
     "deferTools",
     "description",
     "dev",
@@ -218,16 +230,24 @@ const LEFT_TO_HOSTS: &[&str] = &[
     "id",
     "lifecycle",
     "metadata",
+    "oauth_resource",
+    "omit_tools_from",
     "remote",
     "roots",
     "sandbox",
     "sandboxEnabled",
     "settings",
     "source",
+    "supports_parallel_tool_calls",
     "targetAudience",
     "trust",
     "version",
 ];
 
 /// What makes a difference to a server and is not there yet.
-const NOT_SUPPORTED: &[&str] = &["authProviderType", "headersHelper"];
+const NOT_SUPPORTED: &[&str] = &[
+    "authProviderType",
+    "headersHelper",
+    "http_headers_helper",
+    "socket",
+];

@@ -121,6 +121,21 @@ pub(super) fn headers(object: &Field<'_, '_>) -> Option<Vec<(String, Template)>>
     Some(headers)
 }
 
+/// Headers whose values are in variables, of which the names are given.
+pub(super) fn variable_headers(object: &Field<'_, '_>) -> Option<Vec<(String, Template)>> {
+    let members = object.object()?;
+    let mut headers = Vec::new();
+    for field in members.all() {
+        if let Some(name) = field.text() {
+            headers.push((
+                field.name.to_owned(),
+                Template::variable(name, field.position()),
+            ));
+        }
+    }
+    Some(headers)
+}
+
 /// Why nobody can connect to this.
 pub(in crate::config) fn bad_url(text: &str) -> Option<&'static str> {
     let text = text.trim();

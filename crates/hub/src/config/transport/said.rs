@@ -30,6 +30,8 @@ struct Said<'s, 'a> {
     inherits_all: Option<Field<'s, 'a>>,
     url: Option<Field<'s, 'a>>,
     headers: Option<Field<'s, 'a>>,
+    /// Of Codex: headers whose values are in variables.
+    variable_headers: Option<Field<'s, 'a>>,
     auth: auth::Said<'s, 'a>,
 }
 
@@ -42,15 +44,16 @@ pub(in crate::config) fn read<'s>(
 ) -> Option<TransportConfig> {
     let said = Said {
         kind: members.take(&["type", "transport", "transportType"]),
-        command: members.take(&["command"]),
+        command: members.take(&["command", "cmd"]),
         args: members.take(&["args", "arguments"]),
-        env: members.take(&["env", "environment"]),
+        env: members.take(&["env", "environment", "envs"]),
         env_file: members.take(&["envFile"]),
         cwd: members.take(&["cwd"]),
-        inherits: members.take(&["env_vars"]),
+        inherits: members.take(&["env_vars", "env_keys"]),
         inherits_all: members.take(&["inheritEnv"]),
-        url: members.take(&["url", "httpUrl", "serverUrl", "baseUrl"]),
-        headers: members.take(&["headers"]),
+        url: members.take(&["url", "httpUrl", "serverUrl", "baseUrl", "uri"]),
+        headers: members.take(&["headers", "http_headers"]),
+        variable_headers: members.take(&["env_http_headers"]),
         auth: auth::Said::take(members),
     };
     let inherit = extras.and_then(|extras| extras.take(&["inherit"]));
@@ -116,7 +119,7 @@ impl<'s, 'a> Said<'s, 'a> {
     }
 
     fn stdio(&self, sheet: &Sheet<'_>, command: &Field<'_, '_>) -> Option<StdioConfig> {
-        let unused = [&self.url, &self.headers];
+        let unused = [&self.url, &self.headers, &self.variable_headers];
         unused
             .into_iter()
             .flatten()
@@ -175,10 +178,13 @@ impl<'s, 'a> Said<'s, 'a> {
         if let Some(reason) = template.as_literal().and_then(|text| parts::bad_url(&text)) {
             sheet.error(url.place(), ProblemKind::BadUrl { reason });
         }
-        let headers = match &self.headers {
+        let mut headers = match &self.headers {
             Some(headers) => parts::headers(headers).unwrap_or_default(),
             None => Vec::new(),
         };
+        if let Some(variables) = &self.variable_headers {
+            headers.extend(parts::variable_headers(variables).unwrap_or_default());
+        }
         let http = HttpConfig {
             url: template,
             headers,
