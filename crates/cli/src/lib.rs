@@ -7,7 +7,8 @@
 //! 4. `target`: what of which server is meant; `arguments`: words typed by a schema; `signature`:
 //!    schemas as people read them; `parts`: what is shown of results; `json`: JSON in its order;
 //!    `host`: what servers ask
-//! 5. `output`: the only code that prints; `exit`: how it ended, as a number with a meaning
+//! 5. `edit`: files changed in place; `import`: files of other programs
+//! 6. `output`: the only code that prints; `exit`: how it ended, as a number with a meaning
 //!
 //! `docs/decisions/0008-a-command-line-over-the-hub.md` in the repository says why.
 
@@ -15,8 +16,10 @@ mod app;
 mod args;
 mod arguments;
 mod command;
+mod edit;
 mod exit;
 mod host;
+mod import;
 mod json;
 mod logins;
 mod output;

@@ -10,6 +10,7 @@ use switchboard_hub::{Config, ServerConfig, TransportConfig, nearest};
 
 use crate::args::Global;
 use crate::exit::Failure;
+use crate::import::read_any;
 
 /// The configuration in use, and where it was read.
 #[derive(Debug)]
@@ -29,7 +30,7 @@ impl Source {
             Failure::usage("there is no mcp.json or .mcp.json here or above, and none of your own")
                 .hint("`switchboard add NAME -- COMMAND`, or `switchboard import`")
         })?;
-        let config = Config::from_file(&file)?;
+        let config = read_any(&file)?;
         Ok(Self {
             config,
             file: Some(file),

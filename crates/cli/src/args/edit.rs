@@ -25,9 +25,15 @@ pub(crate) struct Add {
     /// A header for its URL: 'NAME: VALUE'
     #[arg(long, short = 'H', value_name = "HEADER")]
     pub(crate) header: Vec<String>,
+    /// The variable that holds a token for its URL
+    #[arg(long, value_name = "VARIABLE")]
+    pub(crate) bearer_env: Option<String>,
     /// Into your own file rather than the project's
-    #[arg(long, conflicts_with = "config")]
+    #[arg(long, conflicts_with_all = ["config", "project"])]
     pub(crate) user: bool,
+    /// Into .mcp.json of this folder, which is made if there is none
+    #[arg(long, conflicts_with = "config")]
+    pub(crate) project: bool,
     /// Replace one of this name
     #[arg(long)]
     pub(crate) force: bool,
@@ -61,8 +67,11 @@ pub(crate) struct AddJson {
     /// The server; `-` reads it from standard input
     pub(crate) json: String,
     /// Into your own file rather than the project's
-    #[arg(long, conflicts_with = "config")]
+    #[arg(long, conflicts_with_all = ["config", "project"])]
     pub(crate) user: bool,
+    /// Into .mcp.json of this folder, which is made if there is none
+    #[arg(long, conflicts_with = "config")]
+    pub(crate) project: bool,
     /// Replace one of this name
     #[arg(long)]
     pub(crate) force: bool,
@@ -93,6 +102,9 @@ pub(crate) struct Enable {
     /// Its name
     #[arg(value_name = "SERVER")]
     pub(crate) name: String,
+    /// Show the change, and write nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
 }
 
 /// Do not use a server, and keep it in the file
@@ -102,6 +114,9 @@ pub(crate) struct Disable {
     /// Its name
     #[arg(value_name = "SERVER")]
     pub(crate) name: String,
+    /// Show the change, and write nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
 }
 
 /// Bring in servers that other programs have
@@ -119,8 +134,11 @@ pub(crate) struct Import {
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Into your own file rather than the project's
-    #[arg(long, conflicts_with = "config")]
+    #[arg(long, conflicts_with_all = ["config", "project"])]
     pub(crate) user: bool,
+    /// Into .mcp.json of this folder, which is made if there is none
+    #[arg(long, conflicts_with = "config")]
+    pub(crate) project: bool,
     /// Replace servers of the same name
     #[arg(long)]
     pub(crate) force: bool,

@@ -25,11 +25,16 @@ pub(crate) struct Login {
 
 /// Forget a login
 #[derive(Args, Debug)]
-#[command(after_help = "Examples:\n  switchboard logout github")]
+#[command(after_help = "Examples:\n  \
+                  switchboard logout github\n  \
+                  switchboard logout --all")]
 pub(crate) struct Logout {
     /// A server by its name, or a URL
-    #[arg(value_name = "SERVER|URL")]
-    pub(crate) server: String,
+    #[arg(value_name = "SERVER|URL", required_unless_present = "all")]
+    pub(crate) server: Option<String>,
+    /// All logins
+    #[arg(long, conflicts_with = "server")]
+    pub(crate) all: bool,
 }
 
 /// Which logins there are, for how long, and where they are kept

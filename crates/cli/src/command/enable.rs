@@ -1,10 +1,22 @@
-//! `switchboard enable`.
+//! `switchboard enable`, and what `disable` shares with it.
 
 use crate::app::App;
 use crate::args::edit::Enable;
+use crate::edit::{self, Change};
 use crate::exit::Failure;
 use crate::output::Outcome;
 
-pub(crate) async fn run(_: &Enable, _: &App) -> Result<Outcome, Failure> {
-    Err(Failure::missing("enable"))
+pub(crate) async fn run(args: &Enable, app: &App) -> Result<Outcome, Failure> {
+    switch(app, &args.name, true, args.dry_run)
+}
+
+pub(super) fn switch(app: &App, name: &str, is_on: bool, is_dry: bool) -> Result<Outcome, Failure> {
+    let file = edit::file_in_use(&app.global)?;
+    let mut change = Change::open(&file)?;
+    let action = match (change.switch(name, is_on)?, is_on) {
+        (false, _) => "nothing to change about",
+        (true, true) => "enabled",
+        (true, false) => "disabled",
+    };
+    edit::finish(app, &change, is_dry, action, name)
 }

@@ -42,6 +42,13 @@ impl Origin {
         }
     }
 
+    /// What it is called in messages.
+    #[must_use]
+    pub fn named(mut self, name: &str) -> Self {
+        self.name = Arc::from(name);
+        self
+    }
+
     /// Where its servers run, if they do not say.
     #[must_use]
     pub fn folder(mut self, folder: impl Into<PathBuf>) -> Self {

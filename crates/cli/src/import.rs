@@ -1,0 +1,272 @@
+//! Configurations of other programs: reading them whatever their syntax, and bringing them over.
+//!
+//! 1. `read_any`: a file by its syntax; `tree`, `toml`, `yaml`: what is not JSON becomes JSON with
+//!    places, so that what the words mean has one home, in the hub
+//! 2. `client`: the programs that are known, and where their files are
+//! 3. `merge`: which of their servers are new, the same, or others of the same name
+
+mod client;
+mod merge;
+mod toml;
+mod tree;
+mod yaml;
+
+use std::fmt;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use switchboard_hub::{Config, ConfigError, Dialect, Origin, Position};
+
+pub(crate) use client::{Client, Folders, Found, Scope};
+pub(crate) use merge::{Arrival, Fate, Incoming, merge};
+
+/// Reads a configuration, whatever its syntax is: TOML, YAML, or JSON with comments.
+///
+/// # Errors
+/// When it cannot be read, or is not what its name says.
+pub(crate) fn read_any(path: &Path) -> Result<Config, ReadError> {
+    read_as(path, &Reading::default())
+}
+
+/// What is known about a file beside its name.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Reading {
+    /// In whose words it is written.
+    pub(crate) dialect: Option<Dialect>,
+    /// Where its servers run, if not where it is.
+    pub(crate) folder: Option<PathBuf>,
+}
+
+/// Reads a configuration of which something is known.
+pub(crate) fn read_as(path: &Path, reading: &Reading) -> Result<Config, ReadError> {
+    let text = read_text(path)?;
+    read_text_as(path, &text, reading)
+}
+
+pub(crate) fn read_text_as(
+    path: &Path,
+    text: &str,
+    reading: &Reading,
+) -> Result<Config, ReadError> {
+    let mut origin = Origin::file(path);
+    if let Ok(whole) = std::path::absolute(path) {
+        // Relative paths of servers begin where the file is, wherever we are.
+        origin = Origin::file(whole).named(&path.to_string_lossy());
+    }
+    if let Some(folder) = &reading.folder {
+        origin = origin.folder(folder);
+    }
+    if let Some(dialect) = reading.dialect {
+        origin = origin.dialect(dialect);
+    }
+    let syntax = Syntax::of(path);
+    let node = match syntax {
+        Syntax::Json => return Ok(Config::read(text, &origin)?),
+        Syntax::Toml => toml::read(text),
+        Syntax::Yaml => yaml::read(text),
+    };
+    let node = node.map_err(|bad| ReadError::Syntax {
+        file: path.to_owned(),
+        syntax,
+        bad,
+    })?;
+    let own = match syntax {
+        Syntax::Toml => ("mcp_servers", Dialect::Codex),
+        _ => ("extensions", Dialect::Goose),
+    };
+    origin = match node.has(own.0) {
+        true => origin.dialect(own.1),
+        false => origin.dialect(Dialect::Standard),
+    };
+    let (text, places) = node.to_json();
+    Ok(Config::read(&text, &origin.places(places))?)
+}
+
+/// The text of a file that is not endless.
+pub(crate) fn read_text(path: &Path) -> Result<String, ReadError> {
+    let unread = |source| ReadError::File {
+        file: path.to_owned(),
+        source,
+    };
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(unread)?;
+    let mut file = file.take(LARGEST + 1);
+    file.read_to_end(&mut bytes).map_err(unread)?;
+    if bytes.len() as u64 > LARGEST {
+        return Err(unread(std::io::Error::other("it is larger than 32 MiB")));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let good = error.utf8_error().valid_up_to();
+        let bytes = error.into_bytes();
+        let good = String::from_utf8_lossy(bytes.get(..good).unwrap_or_default());
+        let position = Position::of(&good, good.len());
+        ReadError::Text {
+            file: path.to_owned(),
+            position,
+        }
+    })
+}
+
+/// How a file is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Syntax {
+    Json,
+    Toml,
+    Yaml,
+}
+
+impl Syntax {
+    /// By the name of the file.
+    pub(crate) fn of(path: &Path) -> Self {
+        let extension = path.extension().and_then(|extension| extension.to_str());
+        match extension.map(str::to_ascii_lowercase).as_deref() {
+            Some("toml") => Self::Toml,
+            Some("yaml" | "yml") => Self::Yaml,
+            _ => Self::Json,
+        }
+    }
+}
+
+impl fmt::Display for Syntax {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Json => "JSON",
+            Self::Toml => "TOML",
+            Self::Yaml => "YAML",
+        })
+    }
+}
+
+/// Why a file could not be read at all.
+#[derive(Debug)]
+pub(crate) enum ReadError {
+    /// It cannot be opened or read.
+    File {
+        file: PathBuf,
+        source: std::io::Error,
+    },
+    /// It is not UTF-8.
+    Text { file: PathBuf, position: Position },
+    /// It is not TOML or YAML.
+    Syntax {
+        file: PathBuf,
+        syntax: Syntax,
+        bad: BadSyntax,
+    },
+    /// It is not JSON, or not an object.
+    Config(ConfigError),
+}
+
+/// Where a text is not what its name says, and why.
+#[derive(Clone, Debug)]
+pub(crate) struct BadSyntax {
+    position: Position,
+    reason: String,
+}
+
+impl ReadError {
+    /// Where in the file.
+    pub(crate) const fn position(&self) -> Option<Position> {
+        match self {
+            Self::File { .. } => None,
+            Self::Text { position, .. } => Some(*position),
+            Self::Syntax { bad, .. } => Some(bad.position),
+            Self::Config(
+                ConfigError::NotText { position, .. }
+                | ConfigError::Syntax { position, .. }
+                | ConfigError::NotAnObject { position, .. },
+            ) => Some(*position),
+            Self::Config(_) => None,
+        }
+    }
+
+    /// What is wrong, without where.
+    pub(crate) fn reason(&self) -> String {
+        match self {
+            Self::File { source, .. } => format!("cannot be read: {source}"),
+            Self::Text { .. } | Self::Config(ConfigError::NotText { .. }) => "not UTF-8".to_owned(),
+            Self::Syntax { syntax, bad, .. } => {
+                let reason = bad.reason.lines().collect::<Vec<_>>().join(", ");
+                format!("not {syntax}: {reason}")
+            }
+            Self::Config(ConfigError::Syntax { fault, .. }) => fault.to_string(),
+            Self::Config(ConfigError::NotAnObject { found, .. }) => {
+                format!("expected an object, found {found}")
+            }
+            Self::Config(error) => error.to_string(),
+        }
+    }
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File { file, .. } => write!(f, "{} cannot be read", file.display()),
+            Self::Text { file, position } => {
+                write!(f, "{}:{position}: {}", file.display(), self.reason())
+            }
+            Self::Syntax { file, bad, .. } => {
+                let (position, reason) = (bad.position, self.reason());
+                write!(f, "{}:{position}: {reason}", file.display())
+            }
+            Self::Config(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for ReadError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::File { source, .. } => Some(source),
+            Self::Config(error) => error.source(),
+            Self::Text { .. } | Self::Syntax { .. } => None,
+        }
+    }
+}
+
+impl From<ConfigError> for ReadError {
+    fn from(error: ConfigError) -> Self {
+        Self::Config(error)
+    }
+}
+
+impl From<ReadError> for crate::exit::Failure {
+    fn from(error: ReadError) -> Self {
+        Self::usage(crate::exit::with_causes(&error))
+    }
+}
+
+/// Where in a text a byte is, for many bytes.
+struct Places {
+    /// Where lines begin.
+    lines: Vec<usize>,
+    text: String,
+}
+
+impl Places {
+    fn new(text: &str) -> Self {
+        let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
+        Self {
+            lines: std::iter::once(0)
+                .chain(ends.map(|(end, _)| end + 1))
+                .collect(),
+            text: text.to_owned(),
+        }
+    }
+
+    fn of(&self, offset: usize) -> Position {
+        let line = self.lines.partition_point(|begin| *begin <= offset);
+        let begin = self.lines.get(line.saturating_sub(1)).copied();
+        let before = self.text.get(begin.unwrap_or_default()..offset);
+        let column = before.unwrap_or_default().chars().count();
+        let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        Position::new(number(line), number(column.saturating_add(1)))
+    }
+}
+
+// Claude Code keeps its whole history in the file that has the servers.
+const LARGEST: u64 = 32 * 1024 * 1024;
+
+#[cfg(test)]
+mod tests;
