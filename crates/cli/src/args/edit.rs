@@ -65,7 +65,9 @@ pub(crate) struct AddJson {
     /// Its name
     pub(crate) name: String,
     /// The server; `-` reads it from standard input
-    pub(crate) json: String,
+    // Not `json`, which is what is for all verbs.
+    #[arg(value_name = "JSON")]
+    pub(crate) server: String,
     /// Into your own file rather than the project's
     #[arg(long, conflicts_with_all = ["config", "project"])]
     pub(crate) user: bool,

@@ -10,7 +10,7 @@ use crate::exit::Failure;
 use crate::output::Outcome;
 
 pub(crate) async fn run(args: &AddJson, app: &App) -> Result<Outcome, Failure> {
-    let json = match args.json.as_str() {
+    let json = match args.server.as_str() {
         "-" => read_input()?,
         json => json.to_owned(),
     };

@@ -55,6 +55,18 @@ impl ServerConfig {
         self.extras(&mut extras);
         let mut rest = self.unknown.0.clone();
         extras.absorb(rest.remove(EXTRAS));
+        if let Some(switch) = members.0.iter_mut().find(|(key, _)| key == "auth") {
+            // What else is said about the login that is not wanted stays with that.
+            let object = |key: &str| rest.get(key).is_some_and(Json::is_object);
+            let said = match (object("oauth"), object("auth")) {
+                (true, _) => Some(("oauth", r#"{"enabled":false}"#)),
+                (_, true) => Some(("auth", r#"{"type":"none"}"#)),
+                _ => None,
+            };
+            if let Some((key, text)) = said {
+                *switch = (key.to_owned(), text.to_owned());
+            }
+        }
         for (key, value) in rest {
             // What is said about a login is all under one key here.
             let key = match members.has("oauth") && key == "auth" {

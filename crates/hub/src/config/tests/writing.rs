@@ -36,6 +36,8 @@ fn what_is_written_is_read_as_the_same_server() {
         r#"{"url": "https://example.com/mcp?k=v", "headers": {"X": "y ${Z}"}, "protocolVersion": "modern"}"#,
         r#"{"type": "sse", "url": "https://example.com/sse", "auth": "none", "timeout": 60000}"#,
         r#"{"url": "https://example.com", "oauth": {}}"#,
+        r#"{"url": "https://example.com", "oauth": {"enabled": false, "clientId": "a"}}"#,
+        r#"{"url": "https://example.com", "auth": {"type": "none", "colour": 1}}"#,
         r#"{"url": "https://example.com", "oauth": {"clientId": "a", "clientSecret": "${S}", "scope": "r w",
             "callbackPort": 80, "issuer": "https://i.example", "authServerMetadataUrl": "https://m.example", "enterpriseManaged": true}}"#,
         r#"{"url": "https://example.com", "oauth": {"clientId": "a", "clientSecret": "b",

@@ -1,0 +1,1 @@
+//! login, logout, auth.
