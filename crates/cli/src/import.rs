@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 
 use switchboard_hub::{Config, ConfigError, Dialect, Origin, Position};
 
-pub(crate) use client::{Client, Folders, Found, Scope};
+pub(crate) use client::{Client, Folders, Scope};
 pub(crate) use merge::{Arrival, Fate, Incoming, merge};
 
 /// Reads a configuration, whatever its syntax is: TOML, YAML, or JSON with comments.

@@ -97,8 +97,8 @@ fn changed(old: &Config, new: &Config, name: &str) -> Vec<String> {
     let members = |config: &Config| -> Map<String, Value> {
         let server = config.server(name);
         let json = server.map(|server| server.to_json(None));
-        let value = json.and_then(|json| serde_json::from_str(&json).ok());
-        let mut members = value.unwrap_or_else(Map::new);
+        let value: Option<Map<_, _>> = json.and_then(|json| serde_json::from_str(&json).ok());
+        let mut members = value.unwrap_or_default();
         if let Some(Value::Object(own)) = members.remove("x-switchboard") {
             members.extend(own);
         }

@@ -41,7 +41,11 @@ pub(crate) async fn run(args: &Import, app: &App) -> Result<Outcome, Failure> {
                 server.folder = None;
             }
             let file = source.file.clone();
-            incoming.push(Incoming { server, file });
+            incoming.push(Incoming {
+                server,
+                client: source.client,
+                file,
+            });
         }
     }
     let arrivals = merge(change.config(), incoming, folder.as_deref(), args.force);
@@ -74,6 +78,7 @@ pub(crate) async fn run(args: &Import, app: &App) -> Result<Outcome, Failure> {
 struct Source {
     file: PathBuf,
     /// None: it was named.
+    client: Option<Client>,
     scope: Option<Scope>,
     config: Config,
 }
@@ -100,6 +105,7 @@ fn sources(from: Option<&str>, target: &Path, app: &App) -> Result<Vec<Source>, 
             match found.config {
                 Ok(config) => sources.push(Source {
                     file: found.file,
+                    client: Some(found.client),
                     scope: Some(found.scope),
                     config,
                 }),
@@ -133,6 +139,7 @@ fn of_file(word: &str) -> Result<Source, Failure> {
     let config = read_any(&file)?;
     Ok(Source {
         file,
+        client: None,
         scope: None,
         config,
     })
@@ -190,6 +197,7 @@ fn show(app: &App, args: &Import, change: &Change, arrivals: &[Arrival], changes
             json!({
                 "server": arrival.name,
                 "result": arrival.fate.word(),
+                "client": arrival.client.map(Client::word),
                 "from": arrival.file.to_string_lossy(),
             })
         });

@@ -78,11 +78,13 @@ impl EditedFile {
         if !folder.as_os_str().is_empty() {
             fs::create_dir_all(folder)?;
         }
-        // Of two of us the second waits here, and then sees that the file is another.
+        // Of two of us the second waits here, and then sees that the file is another. On Windows
+        // a lock would keep ourselves from reading it, too.
         let old = match &self.before {
             Some(_) => Some(File::open(&self.real)?),
             None => None,
         };
+        #[cfg(unix)]
         if let Some(old) = &old {
             old.lock()?;
         }

@@ -6,10 +6,14 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use switchboard_hub::{Config, ServerConfig};
 
+use super::client::Client;
+
 /// A server that is to be brought over.
 #[derive(Clone, Debug)]
 pub(crate) struct Incoming {
     pub(crate) server: ServerConfig,
+    /// The program that it is from, unless a file was named.
+    pub(crate) client: Option<Client>,
     pub(crate) file: PathBuf,
 }
 
@@ -17,6 +21,7 @@ pub(crate) struct Incoming {
 #[derive(Clone, Debug)]
 pub(crate) struct Arrival {
     pub(crate) name: String,
+    pub(crate) client: Option<Client>,
     pub(crate) file: PathBuf,
     pub(crate) fate: Fate,
     /// As it is written.
@@ -63,7 +68,12 @@ pub(crate) fn merge(
     }
     let mut came: HashMap<String, Option<Value>> = HashMap::new();
     let mut arrivals = Vec::new();
-    for Incoming { server, file } in incoming {
+    for Incoming {
+        server,
+        client,
+        file,
+    } in incoming
+    {
         let json = server.to_json(folder);
         let meaning = meaning(&json);
         let name = server.name;
@@ -81,6 +91,7 @@ pub(crate) fn merge(
         }
         arrivals.push(Arrival {
             name,
+            client,
             file,
             fate,
             json,
@@ -101,6 +112,7 @@ mod tests {
     fn incoming(name: &str, url: &str) -> Incoming {
         Incoming {
             server: ServerConfig::url(name, url),
+            client: None,
             file: PathBuf::from("x.json"),
         }
     }

@@ -128,7 +128,7 @@ fn one_program_is_named() {
     );
     let text = place.read(".mcp.json");
     for part in [
-        "\"Authorization\": \"Bearer ${env:DOCS_TOKEN}\"",
+        "\"Authorization\": \"Bearer ${DOCS_TOKEN}\"",
         "\"PRICE\": \"$5 or $${nothing}\"",
         "\"timeout\": 90500",
         "\"start\": \"60s\"",

@@ -4,6 +4,7 @@
 
 mod editing;
 mod importing;
+mod issuer;
 mod judging;
 mod logins;
 mod place;

@@ -23,8 +23,8 @@ pub(super) fn written(pieces: &[Piece], keeps_folder: bool) -> String {
 fn refer(as_it_was: &str, reference: &Reference, keeps_folder: bool, text: &mut String) {
     match reference {
         Reference::Variable { name, default } => {
-            // Some names mean folders.
-            let is_plain = is_name(name) && !as_it_was.starts_with("${env:");
+            // Not every host knows the longer form, and it says no more.
+            let is_plain = is_name(name) && !FOLDERS.contains(&name.as_str());
             let scheme = if is_plain { "" } else { "env:" };
             text.push_str(&format!("${{{scheme}{name}"));
             if let Some(default) = default {
@@ -64,6 +64,15 @@ fn escape(plain: &str, goes_on: bool, text: &mut String) {
     }
 }
 
+/// Names that mean something else than a variable.
+const FOLDERS: [&str; 5] = [
+    "CLAUDE_PROJECT_DIR",
+    "pathSeparator",
+    "userHome",
+    "workspaceFolder",
+    "workspaceFolderBasename",
+];
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -89,8 +98,8 @@ mod tests {
         check(Dialect::Codex, "${A} $B $$", "$${A} $B $$$");
         check(
             Dialect::Standard,
-            "$${A} $B ${env:C} ${x%y}",
-            "$${A} $B ${env:C} ${x%y}",
+            "$${A} $B ${env:C} ${env:userHome} ${env:C(x)} ${x%y}",
+            "$${A} $B ${C} ${env:userHome} ${env:C(x)} ${x%y}",
         );
         check(Dialect::Standard, "$$${A}", "$$${A}");
         check(

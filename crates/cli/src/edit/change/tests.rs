@@ -256,4 +256,21 @@ proptest! {
         let comments = text.matches("/* c */").count();
         prop_assert_eq!(change.text.matches("/* c */").count(), comments);
     }
+
+    #[test]
+    fn no_text_makes_a_change_panic(
+        text in r#"(\{"mcpServers":\{)?("a":)?[\[\]{}:,"'\\/*abnultrefs0-9\n \t-]{0,60}(\}\})?"#,
+    ) {
+        let nowhere = Path::new("/nowhere/at/all/mcp.json");
+        if let Ok(config) = read(nowhere, &text) {
+            let (file, _) = EditedFile::open(nowhere).unwrap();
+            let before = text.clone();
+            let mut change = Change { file, before, text, config };
+            let _ = change.add("a", r#"{"command":"x"}"#);
+            let _ = change.switch("a", false);
+            let _ = change.switch("a", true);
+            let _ = change.remove("a");
+            let _ = change.diff();
+        }
+    }
 }

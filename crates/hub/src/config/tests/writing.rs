@@ -53,7 +53,7 @@ fn a_token_is_written_as_the_header_that_every_host_knows() {
     let server = one(r#"{"url": "https://example.com", "bearerTokenEnv": "DOCS_TOKEN"}"#);
     assert_eq!(
         server.to_json(None),
-        r#"{"type":"http","url":"https://example.com","headers":{"Authorization":"Bearer ${env:DOCS_TOKEN}"}}"#,
+        r#"{"type":"http","url":"https://example.com","headers":{"Authorization":"Bearer ${DOCS_TOKEN}"}}"#,
     );
 }
 
@@ -106,7 +106,7 @@ fn codex() {
     );
     assert_eq!(
         docs.to_json(None),
-        r#"{"type":"http","url":"https://example.com","headers":{"A":"b","C":"${env:D}","Authorization":"Bearer ${env:T}"},"x-switchboard":{"tools":{"allow":["s"],"deny":["x"]},"timeouts":{"start":"7s"}}}"#,
+        r#"{"type":"http","url":"https://example.com","headers":{"A":"b","C":"${D}","Authorization":"Bearer ${T}"},"x-switchboard":{"tools":{"allow":["s"],"deny":["x"]},"timeouts":{"start":"7s"}}}"#,
     );
     assert_eq!(
         auth.to_json(None),
