@@ -5,7 +5,7 @@
 //!
 //! 1. here: which file is changed, and what is shown of it
 //! 2. `file`: reading a file, and replacing it as a whole unless somebody else changed it
-//! 3. `change`: a server added, removed, switched on or off
+//! 3. `change`: a server added, removed, switched on or off; `tree`: where that is in the file
 //! 4. `words`: a server in the words of the file's own program
 //! 5. `diff`, `hide`: what is shown of a change
 
@@ -13,6 +13,7 @@ mod change;
 mod diff;
 mod file;
 mod hide;
+mod tree;
 mod words;
 
 use std::env;

@@ -2,15 +2,15 @@
 
 use std::path::Path;
 
-use jsonc_parser::ast::{ObjectProp, Value};
-use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
-use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
+use jsonc_parser::ParseOptions;
+use jsonc_parser::cst::{CstInputValue, CstRootNode};
 use serde_json::Value as Json;
-use switchboard_hub::{Config, Dialect, Problem, Severity, nearest};
+use switchboard_hub::{Config, Problem, Severity, nearest};
 
 use super::diff::unified;
 use super::file::EditedFile;
 use super::hide::hidden;
+use super::tree::{container, input, switch, switch_in_line};
 use super::words::Manner;
 use crate::exit::Failure;
 use crate::import::{Reading, Syntax, read_text_as};
@@ -140,7 +140,7 @@ impl Change {
         if server.is_enabled == is_on {
             return Ok(false);
         }
-        let text = match self.switch_in_line(name, is_on) {
+        let text = match switch_in_line(&self.text, self.manner(), name, is_on) {
             Some(text) => text,
             None => self.edit(|root, manner| switch(root, manner, name, is_on))?,
         };
@@ -237,119 +237,6 @@ impl Change {
         self.config = config;
         Ok(())
     }
-
-    /// A server on one line stays on one line.
-    fn switch_in_line(&self, name: &str, is_on: bool) -> Option<String> {
-        let manner = self.manner();
-        if is_on || switches_in_list(manner) {
-            return None;
-        }
-        let options = CollectOptions::default();
-        let parsed = parse_to_ast(&self.text, &options, &ParseOptions::default()).ok()?;
-        let mut value = parsed.value?;
-        for key in manner.container.split('.').chain([name]) {
-            let Value::Object(object) = value else {
-                return None;
-            };
-            let mut members = object.properties.into_iter();
-            let is_it = |member: &ObjectProp<'_>| member.name.as_str() == key;
-            value = members.find(is_it)?.value;
-        }
-        let Value::Object(object) = value else {
-            return None;
-        };
-        let own = self.text.get(object.range.start..object.range.end)?;
-        let mut members = object.properties.iter();
-        let is_there = members.any(|it| ["enabled", "disabled"].contains(&it.name.as_str()));
-        let end = object.properties.last()?.range.end;
-        if own.contains('\n') || is_there {
-            return None;
-        }
-        let (key, value) = off(manner);
-        let member = match own.contains("\": ") {
-            true => format!(", \"{key}\": {value}"),
-            false => format!(",\"{key}\":{value}"),
-        };
-        let (before, after) = self.text.split_at_checked(end)?;
-        Some(format!("{before}{member}{after}"))
-    }
-}
-
-/// Gemini has a list of those that are off.
-fn switches_in_list(manner: Manner) -> bool {
-    manner.dialect == Dialect::Gemini
-}
-
-/// How a file says that a server is off.
-fn off(manner: Manner) -> (&'static str, bool) {
-    match manner.dialect {
-        Dialect::Zed | Dialect::OpenCode => ("enabled", false),
-        _ => ("disabled", true),
-    }
-}
-
-fn switch(root: &CstRootNode, manner: Manner, name: &str, is_on: bool) -> Option<()> {
-    let top = root.object_value()?;
-    let server = container(root, manner.container)?.get(name)?;
-    let server = server.object_value()?;
-    let lists = [
-        top.array_value("disabledMcpServers"),
-        top.object_value("mcp")
-            .and_then(|mcp| mcp.array_value("excluded")),
-    ];
-    let allowed = top
-        .object_value("mcp")
-        .and_then(|mcp| mcp.array_value("allowed"));
-    let is_name = |element: &jsonc_parser::cst::CstNode| {
-        let text = element.as_string_lit();
-        text.and_then(|text| text.decoded_value().ok()).as_deref() == Some(name)
-    };
-    if is_on {
-        for list in lists.into_iter().flatten() {
-            let elements = list.elements().into_iter();
-            elements
-                .filter(is_name)
-                .for_each(|element| element.remove());
-        }
-        if let Some(allowed) = allowed
-            && !allowed.elements().iter().any(is_name)
-        {
-            allowed.append(CstInputValue::from(name));
-        }
-        if let Some(disabled) = server.get("disabled") {
-            disabled.remove();
-        }
-        if let Some(enabled) = server.get("enabled") {
-            enabled.set_value(CstInputValue::Bool(true));
-        }
-        return Some(());
-    }
-    let words = [("enabled", false), ("disabled", true)];
-    let there = words
-        .into_iter()
-        .find_map(|(key, value)| Some((server.get(key)?, value)));
-    match there {
-        Some((member, value)) => member.set_value(CstInputValue::Bool(value)),
-        None if switches_in_list(manner) => {
-            let mcp = top.object_value_or_create("mcp")?;
-            let excluded = mcp.array_value_or_create("excluded")?;
-            excluded.append(CstInputValue::from(name));
-        }
-        None => {
-            let (key, value) = off(manner);
-            server.append(key, CstInputValue::Bool(value));
-        }
-    }
-    Some(())
-}
-
-/// The object that the servers are in, made if it is not there.
-fn container(root: &CstRootNode, path: &str) -> Option<CstObject> {
-    let mut object = root.object_value_or_create()?;
-    for key in path.split('.') {
-        object = object.object_value_or_create(key)?;
-    }
-    Some(object)
 }
 
 /// What a file says, which may be nothing yet.
@@ -359,32 +246,6 @@ fn read(path: &Path, text: &str) -> Result<Config, Failure> {
         false => text,
     };
     Ok(read_text_as(path, text, &Reading::default())?)
-}
-
-/// JSON as it is put into a file, in its own order.
-fn input(json: &str) -> Result<CstInputValue, Failure> {
-    let parsed = parse_to_ast(json, &CollectOptions::default(), &ParseOptions::default());
-    let parsed = parsed.map_err(|error| Failure::usage(format!("not JSON: {error}")))?;
-    let value = parsed
-        .value
-        .ok_or_else(|| Failure::usage("expected JSON, found nothing"))?;
-    Ok(convert(&value))
-}
-
-fn convert(value: &Value<'_>) -> CstInputValue {
-    match value {
-        Value::StringLit(text) => CstInputValue::String(text.value.to_string()),
-        Value::NumberLit(number) => CstInputValue::Number(number.value.to_owned()),
-        Value::BooleanLit(boolean) => CstInputValue::Bool(boolean.value),
-        Value::NullKeyword(_) => CstInputValue::Null,
-        Value::Array(list) => CstInputValue::Array(list.elements.iter().map(convert).collect()),
-        Value::Object(object) => {
-            let members = object.properties.iter();
-            let members =
-                members.map(|member| (member.name.as_str().to_owned(), convert(&member.value)));
-            CstInputValue::Object(members.collect())
-        }
-    }
 }
 
 #[cfg(test)]

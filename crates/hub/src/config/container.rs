@@ -16,6 +16,7 @@ use super::sheet::Sheet;
 use super::unknown::UnknownKeys;
 use crate::exposed_name::Prefix;
 use crate::near::nearest;
+use crate::policy::Pattern;
 
 /// What was found at the top.
 pub(super) struct Found {
@@ -168,6 +169,9 @@ pub(super) fn read(sheet: &Sheet<'_>, root: &Object<'_>) -> Found {
             sheet.error(other.range().start, kind);
         }
     }
+    if sheet.grammar.dialect == Dialect::OpenCode {
+        deny_tools(root, &mut found.servers);
+    }
     let disabled = switched_off(root);
     for server in &mut found.servers {
         server.is_enabled &= !disabled(&server.name);
@@ -264,6 +268,33 @@ fn switched_off(root: &Object<'_>) -> impl Fn(&str) -> bool {
     move |name| {
         let is_left_out = |allowed: &HashSet<String>| !allowed.contains(name);
         excluded.contains(name) || allowed.as_ref().is_some_and(is_left_out)
+    }
+}
+
+/// OpenCode switches tools off beside the servers: `server_tool`, with stars.
+fn deny_tools(root: &Object<'_>, servers: &mut [ServerConfig]) {
+    let mut members = root.properties.iter();
+    let tools = members.find(|member| member.name.as_str() == "tools");
+    let Some(Value::Object(tools)) = tools.map(|member| &member.value) else {
+        return;
+    };
+    for tool in &tools.properties {
+        let is_off = matches!(&tool.value, Value::BooleanLit(boolean) if !boolean.value);
+        if !is_off {
+            continue;
+        }
+        for server in &mut *servers {
+            let rest = tool.name.as_str().strip_prefix(&server.name);
+            let pattern = match rest {
+                // All of them, and of those whose names begin alike.
+                Some("*") => "*",
+                Some(rest) => rest.strip_prefix('_').unwrap_or_default(),
+                None => "",
+            };
+            if !pattern.is_empty() {
+                server.tools.deny.push(Pattern::from(pattern));
+            }
+        }
     }
 }
 

@@ -3,6 +3,8 @@
 //! The words are those of Claude Code and many others; what they have no word for stands under
 //! our own key. Reading it gives the same server again, and nothing that nobody knows is lost.
 
+mod members;
+
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -14,6 +16,7 @@ use super::server::{EXTRAS, ServerConfig, Sharing, Start};
 use super::transport::{HttpConfig, StdioConfig, TransportConfig};
 use crate::policy::Pattern;
 use crate::variables::Template;
+use members::Members;
 
 impl ServerConfig {
     /// The server as a member of `mcpServers`: JSON text, in an order that reads well, for a file
@@ -262,67 +265,6 @@ impl Writing<'_> {
             }
             _ => path.to_owned(),
         }
-    }
-}
-
-/// Members of an object in the order in which they are written, each as JSON text.
-#[derive(Default)]
-struct Members(Vec<(String, String)>);
-
-impl Members {
-    fn json(&mut self, key: &str, value: impl Into<Json>) {
-        self.0.push((key.to_owned(), value.into().to_string()));
-    }
-
-    fn text(&mut self, key: &str, value: &str) {
-        self.json(key, value);
-    }
-
-    fn object(&mut self, key: &str, members: Self) {
-        if !members.0.is_empty() {
-            self.0.push((key.to_owned(), members.into_text()));
-        }
-    }
-
-    fn has(&self, key: &str) -> bool {
-        self.0.iter().any(|(known, _)| known == key)
-    }
-
-    fn has_header(&self, name: &str) -> bool {
-        let mut members = self.0.iter();
-        members.any(|(known, _)| known.eq_ignore_ascii_case(name))
-    }
-
-    /// Adds what nobody knew. Where both are objects, their members are put together; otherwise
-    /// what is there already counts.
-    fn merge(&mut self, key: &str, value: Json) {
-        let Some((_, text)) = self.0.iter_mut().find(|(known, _)| known == key) else {
-            return self.json(key, value);
-        };
-        if let (Ok(Json::Object(known)), Json::Object(more)) = (serde_json::from_str(text), value) {
-            let mut members = Self::default();
-            for (key, value) in known {
-                members.json(&key, value);
-            }
-            members.absorb(Some(Json::Object(more)));
-            *text = members.into_text();
-        }
-    }
-
-    fn absorb(&mut self, object: Option<Json>) {
-        if let Some(Json::Object(members)) = object {
-            for (key, value) in members {
-                self.merge(&key, value);
-            }
-        }
-    }
-
-    fn into_text(self) -> String {
-        let members = self.0.into_iter().map(|(key, value)| {
-            let key = Json::String(key);
-            format!("{key}:{value}")
-        });
-        format!("{{{}}}", members.collect::<Vec<_>>().join(","))
     }
 }
 

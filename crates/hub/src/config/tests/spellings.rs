@@ -197,6 +197,8 @@ fn open_code() {
             Some(Duration::from_secs(5))
         );
         assert!(!config.servers[1].is_enabled);
+        assert_eq!(config.servers[0].tools, ToolFilter::deny(["*"]));
+        assert_eq!(config.servers[1].tools, ToolFilter::default());
     }
 }
 
