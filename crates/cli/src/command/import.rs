@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use switchboard_hub::Config;
+use switchboard_hub::{Config, Dialect};
 
 use crate::app::App;
 use crate::args::edit::Import;
@@ -19,6 +19,12 @@ pub(crate) async fn run(args: &Import, app: &App) -> Result<Outcome, Failure> {
     let target = edit::target(&app.global, args.user, args.project)?;
     let sources = sources(args.from.as_deref(), &target, app)?;
     let mut change = Change::open(&target)?;
+    if change.manner().dialect != Dialect::Standard {
+        // The same words would mean something else there.
+        let file = target.display();
+        let failure = Failure::usage(format!("{file} is another program's, in its own words"));
+        return Err(failure.hint("--project, --user or another --config says where to"));
+    }
     let folder = project_folder(change.config(), &target);
     let mut incoming = Vec::new();
     let mut inputs: Vec<Value> = Vec::new();

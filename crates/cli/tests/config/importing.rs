@@ -179,6 +179,31 @@ fn what_has_the_same_name_is_replaced_by_force_only() {
 }
 
 #[test]
+fn nothing_is_brought_to_files_in_which_it_would_mean_something_else() {
+    let place = Place::new();
+    place.write(".zed/settings.json", "{\"context_servers\": {}}");
+    place.write(
+        "other.json",
+        "{\"mcpServers\":{\"a\":{\"command\":\"x\",\"timeout\":5000}}}",
+    );
+    let words = ["--config", ".zed/settings.json", "import", "other.json"];
+    place.run(&words).failed(
+        2,
+        "error: .zed/settings.json is another program's, in its own words\nhint: --project, --user or another --config says where to\n",
+    );
+    place.write(".vscode/mcp.json", "{\"servers\": {}}");
+    let words = ["--config", ".vscode/mcp.json", "import", "other.json"];
+    place
+        .run(&words)
+        .done("SERVER  IS     FROM\na       added  other.json\n");
+    assert!(
+        place
+            .read(".vscode/mcp.json")
+            .starts_with("{\"servers\": {\n")
+    );
+}
+
+#[test]
 fn what_is_broken_is_named_and_left_out() {
     let place = Place::new();
     place.write(

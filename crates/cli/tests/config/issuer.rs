@@ -36,7 +36,7 @@ impl Issuer {
         format!("{}/mcp", self.origin)
     }
 
-    /// What was asked of it, such as `POST /token`.
+    /// What was asked of it, such as `POST /token`, and with which token.
     pub(crate) fn seen(&self) -> Vec<String> {
         self.seen.lock().unwrap().clone()
     }
@@ -49,6 +49,7 @@ impl Issuer {
         let mut words = line.split_whitespace();
         let (method, path) = (words.next()?.to_owned(), words.next()?.to_owned());
         let mut length = 0;
+        let mut token = String::new();
         loop {
             let mut header = String::new();
             reader.read_line(&mut header).ok()?;
@@ -59,11 +60,19 @@ impl Issuer {
             if let Some(value) = header.strip_prefix("content-length:") {
                 length = value.trim().parse().ok()?;
             }
+            if let Some(value) = header.strip_prefix("authorization:") {
+                token = format!(" with{value}");
+            }
         }
         let mut body = vec![0; length];
         reader.read_exact(&mut body).ok()?;
-        self.seen.lock().unwrap().push(format!("{method} {path}"));
-        let answer = self.answer(&path, &String::from_utf8_lossy(&body));
+        let asked = format!("{method} {path}{token}");
+        self.seen.lock().unwrap().push(asked);
+        let answer = match path == "/mcp" && !token.is_empty() {
+            // It knows who it is, and nothing else.
+            true => reply("503 Service Unavailable", &json!({})),
+            false => self.answer(&path, &String::from_utf8_lossy(&body)),
+        };
         let mut stream = stream;
         stream.write_all(answer.as_bytes()).ok()
     }

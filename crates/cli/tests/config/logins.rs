@@ -106,6 +106,26 @@ fn a_person_logs_in_by_pasting_and_out_again() {
 }
 
 #[test]
+fn a_login_is_used_by_those_who_need_it() {
+    let issuer = Issuer::start();
+    let place = place(&issuer);
+    let before = place.run(&["tools", "docs"]);
+    assert_eq!(before.code, 3, "{before:?}");
+    assert!(
+        before.err.contains("`switchboard login docs`"),
+        "{before:?}"
+    );
+    assert_eq!(log_in(&place, &issuer).code, 0);
+    let after = place.run(&["tools", "docs", "--timeout", "2s"]);
+    assert_eq!(after.code, 4, "{after:?}");
+    let seen = issuer.seen();
+    let with_token = seen
+        .iter()
+        .any(|asked| asked == "POST /mcp with bearer access-secret");
+    assert!(with_token, "{seen:?}");
+}
+
+#[test]
 fn a_person_logs_in_with_a_code() {
     let issuer = Issuer::start();
     let place = place(&issuer);
