@@ -161,7 +161,8 @@ impl From<HubError> for Failure {
             HubError::Unreadable { server, .. } => {
                 Self::new(Exit::Violation, message).server(&server)
             }
-            HubError::Cancelled { server } => Self::new(Exit::Interrupted, message).server(&server),
+            HubError::Cancelled => Self::new(Exit::Interrupted, message),
+            HubError::TooLate => Self::new(Exit::Unreachable, message),
             HubError::Call(error) => error.into(),
             _ => Self::unexpected(message),
         }

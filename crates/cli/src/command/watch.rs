@@ -106,7 +106,6 @@ impl Told {
                 }
                 Self::new(server, "list", &what.join(", "), Json::Null)
             }
-            Event::Resource { server, uri } => Self::new(server, "resource", uri, Json::Null),
             Event::Progress {
                 server, progress, ..
             } => Self::new(
