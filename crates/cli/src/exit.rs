@@ -233,3 +233,53 @@ pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_cannot_be_called_ends_with_who_must_act() {
+        let check = |class: Option<Class>, expected: u8| {
+            let failure = Failure::from(HubError::NotReady {
+                server: "one".to_owned(),
+                state: "failed".to_owned(),
+                needs_login: class == Some(Class::Unauthorized),
+                class,
+            });
+            assert_eq!(failure.exit.number(), expected, "{class:?}");
+            assert_eq!(failure.server.as_deref(), Some("one"));
+            assert!(failure.hint.is_some());
+        };
+        check(None, 4);
+        check(Some(Class::Caller), 2);
+        check(Some(Class::Unauthorized), 3);
+        check(Some(Class::Connection), 4);
+        check(Some(Class::Timeout), 4);
+        check(Some(Class::Unavailable), 4);
+        // It does not let us in.
+        check(Some(Class::Refused), 4);
+        check(Some(Class::Peer), 9);
+    }
+
+    #[test]
+    fn causes_are_said_once() {
+        #[derive(Debug)]
+        struct Outer(std::fmt::Error);
+        impl fmt::Display for Outer {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "outer")
+            }
+        }
+        impl std::error::Error for Outer {
+            fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+                Some(&self.0)
+            }
+        }
+        let cause = std::fmt::Error.to_string();
+        assert_eq!(
+            with_causes(&Outer(std::fmt::Error)),
+            format!("outer: {cause}")
+        );
+    }
+}

@@ -1,6 +1,5 @@
 //! `switchboard watch`: what happens at servers, as it happens.
 
-use serde_json::json;
 use switchboard_hub::{Event, HubError, ResourceWatch};
 use tokio::sync::mpsc;
 
@@ -136,8 +135,11 @@ impl Told {
     }
 
     fn json(&self) -> Json {
-        let mut told =
-            Json::from(json!({"server": self.server, "event": self.kind, "text": self.text}));
+        let mut told = Json::object([
+            ("server", self.server.as_str().into()),
+            ("event", self.kind.into()),
+            ("text", self.text.as_str().into()),
+        ]);
         if let (Json::Object(members), false) = (&mut told, self.data == Json::Null) {
             members.push(("data".to_owned(), self.data.clone()));
         }
