@@ -42,7 +42,7 @@ fn serves() {
         let result = match message["method"].as_str() {
             Some("initialize") => json!({
                 "protocolVersion": "2025-11-25",
-                "capabilities": {"tools": {}, "resources": {}, "logging": {}},
+                "capabilities": {"tools": {}, "resources": {"subscribe": true}, "logging": {}},
                 "serverInfo": {"name": "child", "version": "1.0.0"},
             }),
             Some("tools/list") if part == "unlisted" => json!({"tools": 5}),
@@ -52,6 +52,15 @@ fn serves() {
             Some("resources/templates/list") => json!({"resourceTemplates": []}),
             Some("resources/read") => json!({"contents": [
                 {"uri": "demo://picture", "mimeType": "image/png", "blob": "iVBORw=="}]}),
+            Some("resources/subscribe") => {
+                // At once, so that nobody waits for it.
+                peer.write(&json!({"jsonrpc": "2.0", "id": id, "result": {}}));
+                peer.write(
+                    &json!({"jsonrpc": "2.0", "method": "notifications/resources/updated",
+                    "params": {"uri": message["params"]["uri"]}}),
+                );
+                continue;
+            }
             Some("tools/call") => match call(&mut peer, &message) {
                 Some(result) => result,
                 None => continue,

@@ -163,3 +163,19 @@ fn what_happens_is_told_as_it_happens() {
     child.kill().unwrap();
     child.wait().unwrap();
 }
+
+#[test]
+fn a_resource_is_watched() {
+    let place = Place::with(json!({"one": server(), "two": server()}));
+    let words = ["watch", "one", "--resource", "demo://picture"];
+    let mut child = place.command(&words).spawn().unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let told = lines
+        .map(Result::unwrap)
+        .find(|line| line.contains(" resource "));
+    assert_eq!(told.as_deref(), Some("one resource demo://picture"));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let ended = place.run(&["watch", "one", "-r", "demo://none"]);
+    assert_eq!(ended.code, 5, "{ended:?}");
+}
