@@ -1,5 +1,7 @@
 //! `switchboard show`: one server, tool or prompt in full.
 
+use std::sync::Arc;
+
 use switchboard_client::types::{Tool, ToolAnnotations};
 use switchboard_hub::{MemberState, PromptEntry, ToolEntry};
 
@@ -35,9 +37,54 @@ pub(crate) async fn run(args: &Show, app: &App) -> Result<Outcome, Failure> {
                 || prompt(&entry),
                 || Json::of(&*entry.prompt).with_first("server", &*entry.server),
             )),
-            Err(_) => Err(failure),
+            Err(_) => resource(&target, name, app).ok_or(failure),
         },
     }
+}
+
+/// The resource or the template that has this URI, if there is one.
+fn resource(target: &Target, uri: &str, app: &App) -> Option<Outcome> {
+    let catalog = target.servers.hub.catalog();
+    let is_on = |server: &str| target.server.as_deref().is_none_or(|one| one == server);
+    let (server, known, about) = catalog
+        .resources()
+        .filter(|entry| is_on(&entry.server) && entry.resource.uri == uri)
+        .map(|entry| {
+            let known = Json::of(&*entry.resource);
+            (
+                Arc::clone(&entry.server),
+                known,
+                entry.resource.display_name().to_owned(),
+            )
+        })
+        .next()
+        .or_else(|| {
+            let mut templates = catalog.templates();
+            let entry = templates
+                .find(|entry| is_on(&entry.server) && entry.template.uri_template == uri)?;
+            let known = Json::of(&*entry.template);
+            let about = entry.template.display_name().to_owned();
+            Some((Arc::clone(&entry.server), known, about))
+        })?;
+    let people = || {
+        let mut page = Page::new().line(Line::new().strong(uri).plain("  ").plain(about));
+        page = page.line(Line::new().faint("server    ").plain(&*server));
+        for (key, word) in [("mimeType", "type      "), ("size", "size      ")] {
+            if let Some(value) = known.get(key) {
+                let value = value
+                    .as_str()
+                    .map_or_else(|| value.to_string(), str::to_owned);
+                page = page.line(Line::new().faint(word).plain(value));
+            }
+        }
+        match known.get("description").and_then(Json::as_str) {
+            Some(description) => page.blank().text(description.trim()),
+            None => page,
+        }
+    };
+    Some(Outcome::of(app, people, || {
+        known.clone().with_first("server", &*server)
+    }))
 }
 
 fn server(target: &Target, app: &App) -> Result<Outcome, Failure> {

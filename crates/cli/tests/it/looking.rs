@@ -103,6 +103,13 @@ fn a_tool_is_shown_as_a_signature() {
     );
     let schema = place.run(&["show", "tasks", "get_task", "--schema"]).done();
     assert!(schema.contains("\"properties\": {"), "{schema}");
+    let resource = place.run(&["show", "tasks", "task://{id}"]).done();
+    assert!(resource.ends_with("One task, by its id.\n"), "{resource}");
+    let missing = place.run(&["show", "tasks.creat_task"]).failed(5);
+    assert!(
+        missing.contains("did you mean \"create_task\"?"),
+        "{missing}"
+    );
     let server = place.run(&["show", "tasks"]).done();
     assert!(server.contains("A to-do list that stays."), "{server}");
 }
