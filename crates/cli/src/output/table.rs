@@ -3,9 +3,10 @@
 //! The last column may take what is left of the width and is cut there; where next to nothing is
 //! left, it goes below its row. Without a terminal nothing is cut.
 
-use super::clean::clean_line;
+mod cell;
+
 use super::page::{Line, Look, Style};
-use super::width::{shorten, width, wrap};
+use cell::Cell;
 
 /// Rows under headings.
 #[derive(Clone, Debug)]
@@ -177,72 +178,11 @@ impl Table {
     }
 }
 
-/// What is in a place of a table, clean and measured.
-struct Cell {
-    spans: Vec<(Style, String)>,
-    width: usize,
-}
-
-impl Cell {
-    fn new(line: &Line) -> Self {
-        let spans: Vec<(Style, String)> = line
-            .spans
-            .iter()
-            .map(|(style, words)| (*style, clean_line(words).into_owned()))
-            .collect();
-        let width = spans.iter().map(|(_, words)| width(words)).sum();
-        Self { spans, width }
-    }
-
-    fn paint(&self, look: Look, most: usize, text: &mut String) {
-        if self.width <= most {
-            for (style, words) in &self.spans {
-                style.paint(look, words, text);
-            }
-            return;
-        }
-        let mut room = most;
-        for (style, words) in &self.spans {
-            let own = width(words);
-            if own < room {
-                style.paint(look, words, text);
-                room -= own;
-            } else {
-                // One more, so that the sign is there also where this one fits exactly.
-                let cut = match own == room {
-                    true => shorten(&format!("{words} …"), room),
-                    false => shorten(words, room),
-                };
-                style.paint(look, &cut, text);
-                return;
-            }
-        }
-    }
-
-    /// On lines of its own, a few at most.
-    fn paint_below(&self, look: Look, most: usize, text: &mut String) {
-        let whole: String = self.spans.iter().map(|(_, words)| words.as_str()).collect();
-        let style = self.spans.first().map_or(Style::Plain, |(style, _)| *style);
-        let lines = wrap(&whole, most);
-        let more = lines.len() > MOST_BELOW;
-        for (place, line) in lines.into_iter().take(MOST_BELOW).enumerate() {
-            text.push_str("    ");
-            let line = match more && place + 1 == MOST_BELOW {
-                true => shorten(&format!("{line} …"), most),
-                false => shorten(&line, most),
-            };
-            style.paint(look, &line, text);
-            text.push('\n');
-        }
-    }
-}
-
 const GAP: usize = 2;
 const INDENT: usize = 4;
 /// With less room a description says nothing.
 const LEAST_REST: usize = 24;
 const LEAST_COLUMN: usize = 8;
-const MOST_BELOW: usize = 2;
 
 #[cfg(test)]
 mod tests {
