@@ -68,6 +68,7 @@ fn number_before(text: &str, word: &str) -> Option<usize> {
 const HELPERS: &[&str] = &[
     "child::misbehaves",
     "child::serves",
+    "churn::the_process",
     "cycles::the_cycles",
     "ending::the_victim",
     "faulty::stdio::tests::the_process",

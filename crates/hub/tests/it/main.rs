@@ -9,7 +9,7 @@
 //! - `connecting`, `sleeping`, `changing`: servers that come, go, sleep and change
 //! - `calling`: tools, resources, prompts, completions; `sessions`: servers that are not shared
 //! - `remote`: servers over HTTP that come and go
-//! - `many`: fifty servers, good and bad; `faults`: one that misbehaves
+//! - `many`: fifty servers, good and bad; `faults`: one that misbehaves; `churn`: nothing is left
 
 #![expect(
     clippy::unwrap_used,
@@ -21,6 +21,7 @@ mod calling;
 mod catalog;
 mod changing;
 mod child;
+mod churn;
 mod connecting;
 mod documents;
 mod faults;
