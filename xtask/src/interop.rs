@@ -7,6 +7,7 @@ mod authority;
 mod clients;
 mod conformance;
 mod core;
+mod hub;
 mod script;
 mod servers;
 mod telemetry;
@@ -25,6 +26,7 @@ const PARTS: &[Part] = &[
     part("core", core::run),
     part("clients", clients::run),
     part("servers", servers::run),
+    part("hub", hub::run),
     part("authority", authority::run),
     part("telemetry", telemetry::run),
     part("conformance", conformance::run),

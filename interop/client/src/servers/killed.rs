@@ -12,9 +12,9 @@ use crate::processes::{self, VARIABLE};
 use crate::report::{self, Report};
 
 /// Starts a host, waits until its servers run, kills it, and counts.
-pub(crate) async fn check(places: &Places, report: &mut Report) {
+pub(crate) async fn check(name: &str, places: &Places, report: &mut Report) {
     let mark = processes::new_mark();
-    report.check(NAME, kill(places, &mark));
+    report.check(name, kill(name, places, &mark));
     // Whatever is left must not stay for that.
     for left in processes::left(&mark).unwrap_or_default() {
         let id = left.split(' ').next().unwrap_or_default();
@@ -22,11 +22,13 @@ pub(crate) async fn check(places: &Places, report: &mut Report) {
     }
 }
 
-fn kill(places: &Places, mark: &str) -> Result<(), String> {
+fn kill(name: &str, places: &Places, mark: &str) -> Result<(), String> {
     let program = env::current_exe().map_err(|error| error.to_string())?;
     let mut host = Command::new(program)
         .args(["--hold", mark, "--node"])
         .arg(&places.node)
+        .arg("--scratch")
+        .arg(&places.scratch)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .spawn()
@@ -53,7 +55,7 @@ fn kill(places: &Places, mark: &str) -> Result<(), String> {
         let left = processes::left(mark)?;
         if left.is_empty() {
             report::line(&format!(
-                "{NAME}: {before} processes before, 0 after {:.1} s",
+                "{name}: {before} processes before, 0 after {:.1} s",
                 begun.elapsed().as_secs_f64()
             ));
             return Ok(());
@@ -89,9 +91,9 @@ pub(crate) async fn hold(places: &Places, mark: &str) {
     std::future::pending().await
 }
 
-const NAME: &str = "kill -9 of a host with 5 servers of npx";
-const HOLDING: &str = "holding";
-const SERVERS: [(&str, Option<&str>); 5] = [
+pub(crate) const NAME: &str = "kill -9 of a host with 5 servers of npx";
+pub(crate) const HOLDING: &str = "holding";
+pub(crate) const SERVERS: [(&str, Option<&str>); 5] = [
     ("@modelcontextprotocol/server-everything", None),
     ("@modelcontextprotocol/server-filesystem", Some(".")),
     ("@modelcontextprotocol/server-memory", None),

@@ -58,7 +58,7 @@ async fn run(places: &Places, report: &mut Report) {
         }
     }
     if places.wants("kill") {
-        killed::check(places, report).await;
+        killed::check(killed::NAME, places, report).await;
     }
 }
 

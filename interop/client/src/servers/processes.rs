@@ -3,6 +3,7 @@
 //! Each server gets a mark in its environment, which all that it starts inherit: whatever group
 //! they are in and whoever their parent is, they are found by it.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -18,27 +19,44 @@ pub(crate) fn new_mark() -> String {
 
 /// The processes with this mark, and children of ours that nobody has waited for.
 pub(crate) fn left(mark: &str) -> Result<Vec<String>, String> {
-    let processes = fs::read_dir("/proc").map_err(|error| format!("/proc: {error}"))?;
-    let wanted = format!("{VARIABLE}={mark}");
-    let mut found = Vec::new();
-    for entry in processes.flatten() {
-        let Some(id) = entry
-            .file_name()
-            .to_str()
-            .and_then(|name| name.parse::<u32>().ok())
-        else {
-            continue;
-        };
-        let environment = fs::read(entry.path().join("environ")).unwrap_or_default();
-        let is_marked = environment
-            .split(|byte| *byte == 0)
-            .any(|variable| variable == wanted.as_bytes());
-        if is_marked || is_unreaped(id) {
-            let command = fs::read_to_string(entry.path().join("comm")).unwrap_or_default();
-            found.push(format!("{id} ({})", command.trim()));
+    let marked = by_mark()?.remove(mark).unwrap_or_default();
+    let found = marked.into_iter().chain(unreaped()?);
+    let name = |id| fs::read_to_string(format!("/proc/{id}/comm")).unwrap_or_default();
+    Ok(found
+        .map(|id| format!("{id} ({})", name(id).trim()))
+        .collect())
+}
+
+/// All processes that have a mark, by it.
+pub(crate) fn by_mark() -> Result<BTreeMap<String, BTreeSet<u32>>, String> {
+    let mut found: BTreeMap<String, BTreeSet<u32>> = BTreeMap::new();
+    let start = format!("{VARIABLE}=");
+    for id in running()? {
+        let environment = fs::read(format!("/proc/{id}/environ")).unwrap_or_default();
+        let mut variables = environment.split(|byte| *byte == 0);
+        let mark = variables.find_map(|variable| variable.strip_prefix(start.as_bytes()));
+        if let Some(mark) = mark {
+            let mark = String::from_utf8_lossy(mark).into_owned();
+            found.entry(mark).or_default().insert(id);
         }
     }
     Ok(found)
+}
+
+/// Children of ours that nobody has waited for.
+pub(crate) fn unreaped() -> Result<Vec<u32>, String> {
+    Ok(running()?
+        .into_iter()
+        .filter(|id| is_unreaped(*id))
+        .collect())
+}
+
+fn running() -> Result<Vec<u32>, String> {
+    let processes = fs::read_dir("/proc").map_err(|error| format!("/proc: {error}"))?;
+    let ids = processes
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    Ok(ids.collect())
 }
 
 /// Nothing must be left.
