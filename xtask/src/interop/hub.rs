@@ -60,12 +60,13 @@ fn empty(folder: &Path) -> Result<(), String> {
 
 const PROGRAM: &str = "hub-of-servers";
 const SCRATCH: &str = "interop/hub";
-const GROUPS: [&str; 7] = [
+const GROUPS: [&str; 8] = [
     "names",
     "file",
     "everything",
     "many",
     "kept",
+    "allowed",
     "lives",
     "killed",
 ];

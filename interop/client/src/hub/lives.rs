@@ -6,11 +6,13 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use switchboard_client::Class;
-use switchboard_hub::{Event, Events, Hub, HubBuilder, HubError, MemberState, ServerConfig, Start};
+use switchboard_hub::{
+    Event, Events, Hub, HubBuilder, HubError, MemberState, ServerConfig, Sharing, Start,
+};
 use tokio::time::timeout;
 
 use crate::calls;
-use crate::catalog::{self, Server};
+use crate::catalog::{self, Ask, Server};
 use crate::members::{self, Members};
 use crate::places::Places;
 use crate::report::Report;
@@ -42,6 +44,10 @@ pub(crate) async fn check(places: &Places, page: &str, report: &mut Report) {
     report.check(
         "lives: one that is killed comes back, and the others do not notice",
         town.killed().await,
+    );
+    report.check(
+        "lives: of one that is not shared each user has a process, which goes with the user",
+        personal(places, page).await,
     );
     report.check(
         "lives: a hub that is dropped leaves 0 processes",
@@ -236,6 +242,47 @@ impl Town {
         let pids = self.members.pids()?.into_iter();
         let running = pids.filter(|(_, pids)| !pids.is_empty());
         Ok(running.map(|(name, _)| name).collect())
+    }
+}
+
+/// It numbers the thoughts of its user; those of another do not count.
+async fn personal(places: &Places, page: &str) -> Result<(), String> {
+    let servers = catalog::servers(places, page);
+    let mut servers = servers.iter();
+    let server = servers.find(|server| server.name == "server-sequential-thinking");
+    let server = server.ok_or("it is not in the catalogue")?;
+    let first = server.answer.as_ref().ok_or("it has no answer")?;
+    let mut members = Members::default();
+    members.add("thinking", server)?;
+    let mut configs = members.servers()?;
+    for config in &mut configs {
+        config.sharing = Sharing::PerClient;
+    }
+    let hub = configs
+        .into_iter()
+        .fold(Hub::builder(), HubBuilder::server)
+        .build();
+    members::connect(&hub).await?;
+    let (one, other) = (hub.session(), hub.session());
+    calls::answers(&one, "thinking", first).await?;
+    calls::answers(&other, "thinking", first).await?;
+    let second = Ask {
+        contains: "\"thoughtHistoryLength\": 2",
+        arguments: first.arguments.clone(),
+        ..*first
+    };
+    calls::answers(&one, "thinking", &second).await?;
+    let before = members.count()?;
+    drop(other);
+    let begun = Instant::now();
+    while members.count()? + 1 > before && begun.elapsed() < SURVIVAL {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let during = members.count()?;
+    hub.close().await;
+    match (before, during, members.count()?) {
+        (3, 2, 0) => Ok(()),
+        other => Err(format!("processes: {other:?}")),
     }
 }
 

@@ -10,11 +10,12 @@
 //!
 //! 1. `members.rs`: servers as they are written in a file, each with a mark; `calls.rs`: what is
 //!    asked of them
-//! 2. `names.rs`, `file.rs`, `everything.rs`, `many.rs`, `kept.rs`, `lives.rs`, `held.rs`: the groups
-//!    of checks
+//! 2. `names.rs`, `file.rs`, `everything.rs`, `many.rs`, `kept.rs`, `allowed.rs`, `lives.rs`,
+//!    `held.rs`: the groups of checks
 //!
 //! Which servers there are is in `servers/`, which meets them one at a time.
 
+mod allowed;
 mod calls;
 #[path = "../servers/catalog.rs"]
 #[expect(
@@ -97,6 +98,9 @@ async fn run(places: &Places, report: &mut Report) {
     }
     if places.wants("kept") {
         kept::check(places, &page, report).await;
+    }
+    if places.wants("allowed") {
+        allowed::check(places, &page, report).await;
     }
     if places.wants("lives") {
         lives::check(places, &page, report).await;
