@@ -11,6 +11,7 @@
 
 mod allowance;
 pub mod client;
+mod counted;
 mod declared;
 mod pending;
 mod rounds;

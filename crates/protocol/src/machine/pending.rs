@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use crate::jsonrpc::{Notification, RequestId};
 use crate::machine::allowance::{Allowance, Expired};
-use crate::machine::table::Table;
+use crate::machine::counted::Counted;
 use crate::method::Method;
 use crate::payload::Payload;
 use crate::types::CancelledNotificationParams;
@@ -19,7 +19,7 @@ use crate::types::CancelledNotificationParams;
 #[derive(Debug)]
 pub(crate) struct Pending<T> {
     next_id: i64,
-    entries: Table<i64, Entry<T>>,
+    entries: Counted<Entry<T>>,
     /// No deadline is earlier than this. It may be too early, never too late.
     earliest: Option<Instant>,
 }
@@ -35,7 +35,7 @@ impl<T> Pending<T> {
     pub(crate) fn new() -> Self {
         Self {
             next_id: 1,
-            entries: Table::default(),
+            entries: Counted::default(),
             earliest: None,
         }
     }
@@ -44,7 +44,8 @@ impl<T> Pending<T> {
     pub(crate) fn insert(&mut self, allowance: Allowance, owner: T) -> i64 {
         let id = self.next_id;
         self.next_id += 1;
-        self.entries.insert(id, Entry { allowance, owner });
+        self.entries
+            .insert(id.cast_unsigned(), Entry { allowance, owner });
         self.note(allowance.deadline());
         id
     }
@@ -56,7 +57,7 @@ impl<T> Pending<T> {
 
     /// Lets go of a request that its owner no longer wants.
     pub(crate) fn remove(&mut self, id: i64) -> Option<Entry<T>> {
-        self.entries.remove(&id)
+        self.entries.remove(id.cast_unsigned())
     }
 
     /// The number of the request that an id belongs to.
@@ -64,7 +65,9 @@ impl<T> Pending<T> {
     /// All our ids are integers, so a peer that echoes `"7"` for `7` can mean nothing else.
     pub(crate) fn number(&self, id: &RequestId) -> Option<i64> {
         let number = as_number(id)?;
-        self.entries.contains_key(&number).then_some(number)
+        self.entries
+            .contains_key(number.cast_unsigned())
+            .then_some(number)
     }
 
     /// Was this id ever given to a request of ours, answered or not?
@@ -73,19 +76,19 @@ impl<T> Pending<T> {
     }
 
     pub(crate) fn get(&self, id: i64) -> Option<&Entry<T>> {
-        self.entries.get(&id)
+        self.entries.get(id.cast_unsigned())
     }
 
     /// Gives a request to another owner.
     pub(crate) fn reassign(&mut self, id: i64, owner: T) {
-        if let Some(entry) = self.entries.get_mut(&id) {
+        if let Some(entry) = self.entries.get_mut(id.cast_unsigned()) {
             entry.owner = owner;
         }
     }
 
     /// Changes the clocks of a request.
     pub(crate) fn adjust(&mut self, id: i64, change: impl FnOnce(&mut Allowance)) {
-        if let Some(entry) = self.entries.get_mut(&id) {
+        if let Some(entry) = self.entries.get_mut(id.cast_unsigned()) {
             change(&mut entry.allowance);
             let deadline = entry.allowance.deadline();
             self.note(deadline);
@@ -103,14 +106,18 @@ impl<T> Pending<T> {
             return Vec::new();
         }
         let is_over = |entry: &Entry<T>| entry.allowance.expired(now).is_some();
-        let mut gone: Vec<(i64, T, Expired)> = self
-            .entries
-            .extract_if(|_, entry| is_over(entry))
-            .filter_map(|(id, entry)| Some((id, entry.owner, entry.allowance.expired(now)?)))
+        let gone = self.entries.extract_if(is_over).into_iter();
+        let mut gone: Vec<(i64, T, Expired)> = gone
+            .filter_map(|(id, entry)| {
+                let expired = entry.allowance.expired(now)?;
+                Some((id.cast_signed(), entry.owner, expired))
+            })
             .collect();
         gone.sort_unstable_by_key(|(id, _, _)| *id);
-        let left = self.entries.values();
-        self.earliest = left.filter_map(|entry| entry.allowance.deadline()).min();
+        let left = self.entries.iter();
+        self.earliest = left
+            .filter_map(|(_, entry)| entry.allowance.deadline())
+            .min();
         gone
     }
 
@@ -120,7 +127,7 @@ impl<T> Pending<T> {
         let mut all: Vec<_> = self
             .entries
             .drain()
-            .map(|(id, entry)| (id, entry.owner))
+            .map(|(id, entry)| (id.cast_signed(), entry.owner))
             .collect();
         all.sort_unstable_by_key(|(id, _)| *id);
         all
@@ -128,7 +135,11 @@ impl<T> Pending<T> {
 
     /// The ids in flight, oldest first.
     pub(crate) fn ids(&self) -> Vec<i64> {
-        let mut ids: Vec<_> = self.entries.keys().copied().collect();
+        let mut ids: Vec<_> = self
+            .entries
+            .iter()
+            .map(|(id, _)| id.cast_signed())
+            .collect();
         ids.sort_unstable();
         ids
     }

@@ -188,11 +188,11 @@ impl ClientMachine {
             stage: Stage::Sent(0),
         };
         if !self.session.stands() {
-            self.calls.insert(key, call);
+            self.calls.insert(key.0, call);
             self.wait_for_session(now, key, allowance, out);
             return None;
         }
-        let call = self.calls.entry(key).insert_entry(call).into_mut();
+        let call = self.calls.insert(key.0, call);
         let id = self.pending.insert(allowance, Owner::Call(key));
         let contexts = (&self.legacy, &self.modern);
         if members.meta {
@@ -226,7 +226,7 @@ impl ClientMachine {
         };
         match entry.owner {
             Owner::Call(key) if self.is_all(&result) => {
-                let call = self.calls.remove(&key)?;
+                let call = self.calls.remove(key.0)?;
                 self.note_level(call);
                 Some((key, result))
             }
@@ -263,7 +263,7 @@ impl ClientMachine {
     }
 
     pub(super) fn is_in_use(&self, key: CallKey) -> bool {
-        self.calls.contains_key(&key) || self.listeners.contains_key(&key)
+        self.calls.contains_key(key.0) || self.listeners.contains_key(&key)
     }
 
     /// Sends a call, for the first time or again, under a new id.
@@ -274,7 +274,7 @@ impl ClientMachine {
         retry: Option<&Gathered>,
         out: &mut Vec<Output>,
     ) {
-        let Some(call) = self.calls.get_mut(&key) else {
+        let Some(call) = self.calls.get_mut(key.0) else {
             return;
         };
         let id = self.pending.insert(allowance, Owner::Call(key));
@@ -303,7 +303,7 @@ impl ClientMachine {
             return self.finish(key, Ok(result), out);
         }
         let kind = result.result_type();
-        let Some(method) = self.calls.get(&key).map(|call| call.method.known()) else {
+        let Some(method) = self.calls.get(key.0).map(|call| call.method.known()) else {
             return;
         };
         let outcome = match kind.as_deref() {
@@ -344,7 +344,7 @@ impl ClientMachine {
         out: &mut Vec<Output>,
     ) {
         let max_rounds = self.config.max_rounds;
-        let Some(call) = self.calls.get_mut(&key) else {
+        let Some(call) = self.calls.get_mut(key.0) else {
             return;
         };
         call.rounds += 1;
@@ -379,7 +379,7 @@ impl ClientMachine {
             return self.send_retries(now, out);
         }
         allowance.stop(now);
-        if let Some(call) = self.calls.get_mut(&key) {
+        if let Some(call) = self.calls.get_mut(key.0) {
             call.stage = Stage::Asking(Box::new(Asking {
                 open: wanted.questions.len(),
                 retry,
@@ -401,7 +401,7 @@ impl ClientMachine {
         let Some(Call {
             stage: Stage::Asking(asking),
             ..
-        }) = self.calls.get_mut(&key)
+        }) = self.calls.get_mut(key.0)
         else {
             return;
         };
@@ -426,13 +426,13 @@ impl ClientMachine {
         let calls = &self.calls;
         let mut due = self
             .retries
-            .take_due(now, |key| match &calls.get(&key)?.stage {
+            .take_due(now, |key| match &calls.get(key.0)?.stage {
                 Stage::Backoff(backoff) => Some(backoff.due()),
                 _ => None,
             });
         due.sort_unstable();
         for key in due {
-            let Some(call) = self.calls.get_mut(&key) else {
+            let Some(call) = self.calls.get_mut(key.0) else {
                 continue;
             };
             let stage = std::mem::replace(&mut call.stage, Stage::Sent(0));
@@ -453,7 +453,7 @@ impl ClientMachine {
     /// Is this call a subscription of the stateless era?
     pub(super) fn is_listen(&self, key: CallKey) -> bool {
         self.calls
-            .get(&key)
+            .get(key.0)
             .is_some_and(|call| call.method == Method::SubscriptionsListen)
     }
 
@@ -464,7 +464,7 @@ impl ClientMachine {
         outcome: Result<Payload, CallError>,
         out: &mut Vec<Output>,
     ) {
-        let Some(call) = self.calls.remove(&key) else {
+        let Some(call) = self.calls.remove(key.0) else {
             return;
         };
         match call.stage {
@@ -500,7 +500,7 @@ impl ClientMachine {
         if self.listeners.contains_key(&key) {
             return self.stop_listening(now, key, out);
         }
-        let Some(call) = self.calls.get(&key) else {
+        let Some(call) = self.calls.get(key.0) else {
             // It has had its outcome: cancel and answer crossed.
             return;
         };
@@ -549,7 +549,7 @@ impl ClientMachine {
         let key = id.and_then(|id| self.owner_call(id));
         // Whoever asked for no progress gave no token, so its id is none.
         let call = key
-            .and_then(|key| self.calls.get_mut(&key))
+            .and_then(|key| self.calls.get_mut(key.0))
             .filter(|call| call.progress);
         let (Some(params), Some(progress), Some(id), Some(key), Some(call)) =
             (params, progress, id, key, call)

@@ -28,6 +28,7 @@ use crate::jsonrpc::{
     ErrorObject, Frame, Malformed, Message, Notification, RequestId, Response, Shape,
 };
 use crate::machine::Lane;
+use crate::machine::counted::Counted;
 use crate::machine::pending::{Entry, Pending};
 use crate::machine::table::Table;
 use crate::method::Method;
@@ -78,7 +79,7 @@ pub struct ClientMachine {
     state: ClientState,
     opening: Opening,
     pending: Pending<Owner>,
-    calls: Table<CallKey, Call>,
+    calls: Counted<Call>,
     /// The calls that are to be sent again when their time has come.
     retries: Parked,
     listeners: Table<CallKey, Listener>,
@@ -117,7 +118,7 @@ impl ClientMachine {
             state: ClientState::Created,
             opening: Opening::default(),
             pending: Pending::new(),
-            calls: Table::default(),
+            calls: Counted::default(),
             retries: Parked::default(),
             listeners: Table::default(),
             questions: Questions::default(),
@@ -511,6 +512,7 @@ impl ClientMachine {
         };
         let mut ends: Vec<(CallKey, CallError)> = Vec::with_capacity(self.open_calls());
         for (key, call) in self.calls.drain() {
+            let key = CallKey(key);
             // The server has nothing of a call that waits.
             let waits = matches!(call.stage, call::Stage::Waiting(_));
             let error = if waits { &over } else { &lost };

@@ -128,7 +128,7 @@ impl ClientMachine {
         out: &mut Vec<Output>,
     ) {
         let is_news = !self.session.has_lost(id);
-        let Some(call) = self.calls.get_mut(&key) else {
+        let Some(call) = self.calls.get_mut(key.0) else {
             return;
         };
         let was_sent_again = std::mem::replace(&mut call.lost_session, true);
@@ -157,7 +157,7 @@ impl ClientMachine {
         allowance: Allowance,
         out: &mut Vec<Output>,
     ) {
-        if let Some(call) = self.calls.get_mut(&key) {
+        if let Some(call) = self.calls.get_mut(key.0) {
             call.stage = Stage::Waiting(Box::new(allowance));
             self.session.waiting.push(key, allowance.deadline());
         }
@@ -192,7 +192,7 @@ impl ClientMachine {
     /// Ends the calls whose time has run out while they waited.
     pub(super) fn expire_waiting(&mut self, now: Instant, out: &mut Vec<Output>) {
         let calls = &self.calls;
-        let allowance = |key| match &calls.get(&key)?.stage {
+        let allowance = |key: CallKey| match &calls.get(key.0)?.stage {
             Stage::Waiting(allowance) => Some(allowance),
             _ => None,
         };
@@ -265,7 +265,7 @@ impl ClientMachine {
                     ..
                 }),
                 ClientState::Ready(agreed),
-            ) = (self.calls.get(&key), &self.state)
+            ) = (self.calls.get(key.0), &self.state)
             else {
                 continue;
             };
