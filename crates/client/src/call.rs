@@ -365,7 +365,9 @@ impl Options {
         };
         let slot = Arc::new(Slot::new(cx));
         let mut request = CallRequest::new(key, method, params);
-        request.timeouts = Some(self.timeouts());
+        if self.idle.is_some() || self.total.is_some() {
+            request.timeouts = Some(self.timeouts());
+        }
         request.progress = self.progress.is_some() || self.asks_for_progress;
         if !shared.inbox.push(Command::Call(request, Arc::clone(&slot))) {
             return Err(shared.why_over());

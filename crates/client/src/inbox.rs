@@ -67,7 +67,7 @@ impl Inbox {
 
     /// Nothing is taken any more. Gives back what still waits.
     pub(crate) fn close(&self) -> Vec<Command> {
-        self.0.look(|state| {
+        self.0.change(|state| {
             state.is_over = true;
             mem::take(&mut state.commands)
         })

@@ -70,6 +70,13 @@ pub(crate) fn write(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
+/// Is this what may stand between the quotes of a string, and means itself?
+#[inline]
+pub(crate) fn is_plain(text: &[u8]) -> bool {
+    let is_utf8 = || text.is_ascii() || std::str::from_utf8(text).is_ok();
+    plain_prefix(text) == text.len() && is_utf8()
+}
+
 /// How many bytes at the beginning need no escape.
 #[inline]
 fn plain_prefix(text: &[u8]) -> usize {

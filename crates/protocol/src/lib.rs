@@ -14,6 +14,7 @@ pub mod envelope;
 pub mod framing;
 pub mod http;
 pub mod json_string;
+mod json_writer;
 pub mod jsonrpc;
 pub mod machine;
 mod marks;

@@ -5,6 +5,7 @@
 //! sent: a schema, tool arguments, a structured result.
 
 mod call;
+mod known_result;
 mod meta;
 
 use std::borrow::Cow;
@@ -18,9 +19,12 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use crate::json_string::unescape;
+use crate::json_writer;
 use crate::jsonrpc::Limits;
 use crate::plain_result::PlainResult;
 use crate::scan::{Fault, Scanner, SeenNames, names};
+
+pub(crate) use known_result::KnownResult;
 
 /// One JSON value of a frame: `params`, `result` or `error.data`.
 ///
@@ -41,8 +45,13 @@ impl Payload {
     pub fn encode<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
         // Most answers fit; the vector grows for those that do not.
         let mut text = Vec::with_capacity(256);
-        serde_json::to_writer(&mut text, value)?;
-        Ok(Self::from_own(text))
+        let one_line = Some(json_writer::write(value, &mut text)?);
+        let noted = Noted {
+            one_line,
+            ..Noted::NOT_YET
+        };
+        let text = text.into();
+        Ok(Self { text, noted })
     }
 
     /// Takes JSON text as it is.
@@ -323,7 +332,7 @@ impl KnownMeta {
 }
 
 /// What was seen of a payload while its frame was read.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(crate) struct Noted {
     known: bool,
     one_line: Option<bool>,
@@ -339,10 +348,16 @@ pub(crate) struct Noted {
 }
 
 /// A part of the text. Frames are far below 4 GiB; a part that is not is not noted.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 struct Span {
     start: u32,
     end: u32,
+}
+
+impl Default for Noted {
+    fn default() -> Self {
+        Self::NOT_YET
+    }
 }
 
 impl Noted {

@@ -174,7 +174,7 @@ mod tests {
         let mut frame = br#"{"jsonrpc":"2.0","id":1,"result":"#.to_vec();
         frame.extend_from_slice(text);
         frame.push(b'}');
-        let reader = FrameReader::new(Limits::default());
+        let mut reader = FrameReader::new(Limits::default());
         if let Ok(received) = reader.read_result(frame.into()) {
             assert_eq!(received.result, payload, "{shown}");
             let read = CallToolResult::read_plain(&received.result);

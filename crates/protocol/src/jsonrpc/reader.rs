@@ -14,7 +14,7 @@ use super::{
 };
 use crate::framing::Line;
 use crate::method::Method;
-use crate::payload::{KnownMeta, Noted, Payload};
+use crate::payload::{KnownMeta, KnownResult, Noted, Payload};
 use crate::scan::Scanner;
 
 /// Reads the frames of one peer, which says much of the same in each.
@@ -30,6 +30,7 @@ use crate::scan::Scanner;
 pub struct FrameReader {
     limits: Limits,
     known_meta: KnownMeta,
+    known_result: KnownResult,
 }
 
 impl FrameReader {
@@ -38,6 +39,7 @@ impl FrameReader {
         Self {
             limits,
             known_meta: KnownMeta::default(),
+            known_result: KnownResult::default(),
         }
     }
 
@@ -68,20 +70,32 @@ impl FrameReader {
     ///
     /// # Errors
     /// Gives the frame back if it is anything else, which [`read`](Self::read) says.
-    pub fn read_result(&self, frame: Bytes) -> Result<UsualResult, Bytes> {
-        let find = || {
-            let mut scanner = self.enter(&frame)?;
-            let id = scanner.guess_number()?;
-            let is_result = scanner.guess(RESULT);
-            Some((id, is_result.then(|| read_result(&mut scanner))??))
-        };
-        match find() {
-            Some((id, (part, noted))) => Ok(UsualResult {
+    pub fn read_result(&mut self, frame: Bytes) -> Result<UsualResult, Bytes> {
+        match self.find_result(&frame) {
+            Some((id, part, noted)) => Ok(UsualResult {
                 id,
                 result: Payload::of_frame(frame, &part, noted),
             }),
             None => Err(frame),
         }
+    }
+
+    /// The id of a result that is written as most are, where it stands, and what was seen of it.
+    fn find_result(&mut self, frame: &[u8]) -> Option<(i64, Range<usize>, Noted)> {
+        let mut scanner = self.enter(frame)?;
+        let id = scanner.guess_number()?;
+        let start = scanner.position();
+        let rest = frame.get(start..)?;
+        if let Some((part, noted)) = self.known_result.find(rest) {
+            return Some((id, start + part.start..start + part.end, noted));
+        }
+        if !scanner.guess(RESULT) {
+            return None;
+        }
+        let (part, noted) = read_result(&mut scanner)?;
+        let from_id = part.start - start..part.end - start;
+        self.known_result.learn(rest, from_id, &noted);
+        Some((id, part, noted))
     }
 
     /// Reads a request or a result if it is written as most are: JSON-RPC's own members in their
@@ -194,6 +208,8 @@ const RESULT: &[u8] = b",\"result\":";
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::json_string;
+    use crate::types::CallToolResult;
 
     const META: &str =
         r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","a":[1,{}]}"#;
@@ -221,12 +237,9 @@ mod tests {
     fn check(reader: &mut FrameReader, text: &[u8]) {
         let frame = Bytes::copy_from_slice(text);
         let expected = Frame::read_any(&frame, &reader.limits);
-        if let Ok(UsualResult { id, result }) = reader.read_result(frame.clone()) {
-            let message = Response::new(RequestId::from(id), Ok(result)).into();
-            assert_eq!(Ok(Frame::Single(message)), expected);
-        }
-        let found = reader.read(frame);
         let shown = text.escape_ascii();
+        let result = reader.read_result(frame.clone());
+        let found = reader.read(frame);
         assert_eq!(found, expected, "{shown}");
         let noted = |frame: &Result<Frame, Malformed>| {
             let payload = match frame {
@@ -243,6 +256,12 @@ mod tests {
             ))
         };
         assert_eq!(noted(&found), noted(&expected), "{shown}");
+        if let Ok(UsualResult { id, result }) = result {
+            let message = Response::new(RequestId::from(id), Ok(result)).into();
+            let result = Ok(Frame::Single(message));
+            assert_eq!(result, expected, "{shown}");
+            assert_eq!(noted(&result), noted(&expected), "{shown}");
+        }
     }
 
     #[test]
@@ -271,6 +290,49 @@ mod tests {
                     // What is known is what was valid, whatever came between.
                     check(&mut reader, call.as_bytes());
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn a_known_result_is_read_with_any_text() {
+        let mut reader = FrameReader::new(Limits::default());
+        for around in [
+            r#"{"content":[{"type":"text","text":"?"}]}"#,
+            r#"{"resultType":"complete","content":[{"type":"text","text":"?"}]}"#,
+            r#"{"content":[{"type":"text","text":"?"}],"resultType":"complete"}"#,
+        ] {
+            for text in [
+                "long enough",
+                "",
+                "x",
+                r"\u0061",
+                r#"\""#,
+                "\"",
+                "é",
+                "\u{1}",
+                "?",
+                r#"a"},{"b"#,
+            ] {
+                for id in [1, 1234] {
+                    let result = around.replace('?', text);
+                    let frame = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#);
+                    check(&mut reader, frame.as_bytes());
+                    let Ok(found) = reader.read_result(frame.clone().into()) else {
+                        assert!(!json_string::is_plain(text.as_bytes()), "{frame}");
+                        continue;
+                    };
+                    let decoded = found.result.decode::<CallToolResult>().ok();
+                    let plain = CallToolResult::read_plain(&found.result);
+                    assert_eq!(plain, decoded, "{frame}");
+                }
+            }
+            for not_utf8 in [&b"\xff"[..], b"\xc3"] {
+                let (before, after) = around.split_once('?').unwrap();
+                let head = [br#"{"jsonrpc":"2.0","id":1,"result":"#, before.as_bytes()];
+                let frame = [head[0], head[1], not_utf8, after.as_bytes(), b"}"].concat();
+                check(&mut reader, &frame);
+                assert!(reader.read_result(frame.into()).is_err());
             }
         }
     }

@@ -4,11 +4,13 @@
 //!
 //! Specification: server/tools (calling tools).
 
+use std::cell::Cell;
+
 use bytes::Bytes;
 use serde::Serialize;
 
-use super::{Noted, Payload, Span, has_no_line_break};
-use crate::json_string;
+use super::{Noted, Payload, Span};
+use crate::{json_string, json_writer};
 
 impl Payload {
     /// Writes the parameters of `tools/call`: a name, and arguments that are written as a JSON
@@ -27,13 +29,14 @@ impl Payload {
         name: &str,
         arguments: &A,
     ) -> Result<Self, serde_json::Error> {
-        let mut text = Vec::with_capacity(SHORT_CALL);
+        let mut text = SCRATCH.take();
+        text.clear();
         text.extend_from_slice(BEFORE_NAME);
         json_string::write(name, &mut text);
         let name = Span::new(BEFORE_NAME.len(), text.len());
         text.extend_from_slice(BEFORE_ARGUMENTS);
         let start = text.len();
-        serde_json::to_writer(&mut text, arguments)?;
+        let one_line = json_writer::write(arguments, &mut text)?;
         if text.get(start..) == Some(b"null") {
             text.truncate(start);
             text.extend_from_slice(b"{}");
@@ -42,17 +45,19 @@ impl Payload {
         text.push(b'}');
         let noted = Noted {
             known: true,
-            one_line: Some(has_no_line_break(&text)),
+            one_line: Some(one_line),
             name,
             arguments,
             ..Noted::NOT_YET
         };
+        if text.len() > SHORT_CALL {
+            let text = text.into();
+            return Ok(Self { text, noted });
+        }
         // A vector with room to spare would be counted by those who share it, also by one alone.
-        let text = match text.len() <= SHORT_CALL {
-            true => Bytes::copy_from_slice(&text),
-            false => Bytes::from(text),
-        };
-        Ok(Self { text, noted })
+        let exact = Bytes::copy_from_slice(&text);
+        SCRATCH.set(text);
+        Ok(Self { text: exact, noted })
     }
 
     /// Is it known to have a name and arguments and nothing else?
@@ -71,9 +76,14 @@ impl Payload {
     }
 }
 
-/// Many calls fit; the vector grows for those that do not. A piece of memory of this size is what
-/// allocators keep at hand.
-const SHORT_CALL: usize = 112;
+/// Many calls fit; a longer one is not copied.
+const SHORT_CALL: usize = 1024;
+
+thread_local! {
+    /// Where short calls are written until their length is known. Nobody else sees it: a value that
+    /// makes a call while it is written finds a new one.
+    static SCRATCH: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
 
 const BEFORE_NAME: &[u8] = b"{\"name\":";
 const BEFORE_ARGUMENTS: &[u8] = b",\"arguments\":";

@@ -8,7 +8,8 @@
 use crate::envelope::{append_rest, prepend};
 use crate::jsonrpc::{BEFORE_ID, Message, MethodName, Request, RequestId};
 use crate::machine::Lane;
-use crate::machine::client::meta_text::MetaText;
+use crate::machine::client::meta_text::{BEFORE_PARAMS, MetaText};
+use crate::method::Method;
 use crate::payload::Payload;
 
 /// A request that is to be sent now.
@@ -54,6 +55,14 @@ impl Departure<'_> {
         let id = digits.format(self.id).as_bytes();
         out.extend_from_slice(BEFORE_ID);
         out.extend_from_slice(id);
+        if let Some((meta, members)) = self.as_call() {
+            out.extend_from_slice(meta.calling());
+            out.extend_from_slice(id);
+            out.extend_from_slice(b"},");
+            out.extend_from_slice(members);
+            out.push(b'}');
+            return;
+        }
         self.method.write(out);
         match (self.meta, self.params) {
             (None, None) => {}
@@ -62,12 +71,20 @@ impl Departure<'_> {
                 out.extend_from_slice(params.text());
             }
             (Some(meta), params) => {
-                out.extend_from_slice(b",\"params\":{");
+                out.extend_from_slice(BEFORE_PARAMS);
                 meta.write(self.has_token.then_some(id), out);
                 append_rest(out, params.map_or(b"{}", |params| params.text()));
             }
         }
         out.push(b'}');
+    }
+
+    /// What goes into a call to a tool as it usually is: with a token, and no more in its
+    /// parameters than a name and arguments, which are given with their closing brace.
+    fn as_call(&self) -> Option<(&MetaText, &[u8])> {
+        let params = self.params.filter(|params| params.is_plain_call())?;
+        let is_call = self.has_token && *self.method == Method::ToolsCall;
+        is_call.then_some((self.meta?, params.text().get(1..)?))
     }
 
     /// The request as a message.
@@ -97,11 +114,18 @@ mod tests {
     use super::*;
     use crate::envelope::MemberText;
     use crate::jsonrpc::Limits;
-    use crate::method::Method;
 
     #[test]
     fn what_is_written_is_the_message() {
-        let texts = ["{}", "{ }", r#"{"a":1}"#, "{\n\"a\":1}", r#"{"a":"\n"}"#];
+        let texts = [
+            "{}",
+            "{ }",
+            r#"{"a":1}"#,
+            "{\n\"a\":1}",
+            r#"{"a":"\n"}"#,
+            r#"{"name":"a","arguments":{}}"#,
+            r#"{"name":"a","arguments":{},"task":{}}"#,
+        ];
         let payloads = texts.map(|text| {
             Payload::parse(Bytes::from_static(text.as_bytes()), &Limits::default()).unwrap()
         });
@@ -116,7 +140,7 @@ mod tests {
                 (Some(&some), true),
                 (Some(&some), false),
             ] {
-                for method in [MethodName::Known(Method::Ping), MethodName::new("x/\"y\"")] {
+                for method in ["ping", "tools/call", "x/\"y\""].map(MethodName::new) {
                     let departure = Departure {
                         id: 7,
                         method: &method,

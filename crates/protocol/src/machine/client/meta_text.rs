@@ -6,6 +6,8 @@
 //! Specification: 2026-07-28 basic (`_meta`), basic/patterns/progress.
 
 use crate::envelope::MemberText;
+use crate::jsonrpc::MethodName;
+use crate::method::Method;
 
 /// `"_meta":{…`, open for the token.
 #[derive(Debug)]
@@ -13,6 +15,9 @@ pub(super) struct MetaText {
     open: Vec<u8>,
     /// What stands between that and a token.
     separator: &'static [u8],
+    /// All that stands between the id and the token of a call to a tool, which is what is sent
+    /// most.
+    calling: Vec<u8>,
 }
 
 impl MetaText {
@@ -23,7 +28,21 @@ impl MetaText {
             true => BEFORE_TOKEN,
             false => BEFORE_LAST_TOKEN,
         };
-        Self { open, separator }
+        let mut calling = Vec::new();
+        MethodName::Known(Method::ToolsCall).write(&mut calling);
+        calling.extend_from_slice(BEFORE_PARAMS);
+        calling.extend_from_slice(&open);
+        calling.extend_from_slice(separator);
+        Self {
+            open,
+            separator,
+            calling,
+        }
+    }
+
+    /// What stands between the id of a call to a tool and its token.
+    pub(super) fn calling(&self) -> &[u8] {
+        &self.calling
     }
 
     /// How long it is at most.
@@ -42,6 +61,8 @@ impl MetaText {
     }
 }
 
+/// The method comes before it, a member of the parameters behind.
+pub(super) const BEFORE_PARAMS: &[u8] = b",\"params\":{";
 const BEFORE_TOKEN: &[u8] = b"\"progressToken\":";
 const BEFORE_LAST_TOKEN: &[u8] = b",\"progressToken\":";
 const LONGEST_NUMBER: usize = 20;
