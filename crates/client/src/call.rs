@@ -23,7 +23,7 @@ use crate::client::Client;
 use crate::error::{Error, ErrorKind};
 use crate::inbox::Command;
 use crate::shared::Shared;
-use crate::slot::{Found, Slot};
+use crate::slot::Found;
 use crate::tool_call::ToolCall;
 use crate::words::plain;
 
@@ -62,16 +62,10 @@ pub(crate) struct Options {
     asks_for_progress: bool,
     /// Whether anything of it went to the server.
     was_sent: bool,
-    /// The request that is out.
-    sent: Option<Sent>,
+    /// The request that is out. Given up before its outcome, it is cancelled at the server.
+    sent: Option<CallKey>,
     /// What the caller adds to the `_meta` of its requests.
     meta: Option<Box<Map<String, Value>>>,
-}
-
-/// A request that is out. Given up before its outcome, it is cancelled at the server.
-struct Sent {
-    key: CallKey,
-    slot: Arc<Slot>,
 }
 
 /// What a call asks for.
@@ -363,17 +357,16 @@ impl Options {
         } else {
             self.key
         };
-        let slot = Arc::new(Slot::new(cx));
         let mut request = CallRequest::new(key, method, params);
         if self.idle.is_some() || self.total.is_some() {
             request.timeouts = Some(self.timeouts());
         }
         request.progress = self.progress.is_some() || self.asks_for_progress;
-        if !shared.inbox.push(Command::Call(request, Arc::clone(&slot))) {
+        if !shared.inbox.ask(key, Command::Call(request), cx) {
             return Err(shared.why_over());
         }
         self.was_sent = true;
-        self.sent = Some(Sent { key, slot });
+        self.sent = Some(key);
         Ok(())
     }
 
@@ -388,16 +381,11 @@ impl Options {
             self.cancel = None;
             self.cancel_request();
         }
-        let Some(Sent { key, slot }) = self.sent.take() else {
+        let Some(key) = self.sent else {
             return Poll::Pending;
         };
-        let slot = match Slot::into_outcome(slot) {
-            Ok(outcome) => return Poll::Ready(outcome.map_err(ErrorKind::from)),
-            Err(slot) => slot,
-        };
-        let sent = self.sent.insert(Sent { key, slot });
         loop {
-            match ready!(sent.slot.poll(cx)) {
+            match ready!(self.client.shared().inbox.poll_outcome(key, cx)) {
                 Found::Progress(params) => {
                     if let (Some(hear), Ok(report)) = (&mut self.progress, decode(&params)) {
                         hear(report);
@@ -418,16 +406,21 @@ impl Options {
 
     /// Nobody waits any more for the request that is out.
     fn give_up(&mut self) {
-        self.cancel_request();
-        self.sent = None;
+        if let Some(key) = self.sent.take() {
+            let inbox = &self.client.shared().inbox;
+            if inbox.forget(key) {
+                // If nobody takes it, the connection is over and the call with it.
+                inbox.push(Command::Cancel(key, None));
+            }
+        }
     }
 
     /// Cancels the request that is out. Its outcome says so.
     fn cancel_request(&self) {
-        if let Some(sent) = &self.sent {
-            // If nobody takes it, the slot has its outcome already.
+        if let Some(key) = self.sent {
+            // If nobody takes it, the outcome has come already.
             let shared = self.client.shared();
-            shared.inbox.push(Command::Cancel(sent.key, None));
+            shared.inbox.push(Command::Cancel(key, None));
         }
     }
 

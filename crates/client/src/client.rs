@@ -1,10 +1,12 @@
 //! A connection to one server, as its users have it.
 
 use std::sync::Arc;
+use std::task::Poll;
 
 use serde::Serialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use switchboard_protocol::jsonrpc::{MethodName, Notification};
+use switchboard_protocol::machine::client::CallKey;
 use switchboard_protocol::types::{
     CallToolResult, CancelTask, Complete, CompleteRequestParams, CompleteResult, GetPrompt,
     GetPromptRequestParams, GetPromptResult, GetTask, LoggingLevel, Prompt, ReadResource,
@@ -21,7 +23,7 @@ use crate::host::{Host, NoHost};
 use crate::inbox::Command;
 use crate::listing;
 use crate::shared::Shared;
-use crate::slot::{Found, Slot};
+use crate::slot::Found;
 use crate::spec::{BadSpec, Spec};
 use crate::state::{Ready, State, States};
 use crate::subscription::{Channel, Subscription};
@@ -290,19 +292,21 @@ impl Client {
         self.ready().await?;
         let shared = self.shared();
         let fail = |kind| Error::new(&shared.name, Method::LoggingSetLevel.name(), kind);
-        let slot = Arc::new(Slot::default());
-        let command = Command::SetLogLevel(shared.next_key(), level, Arc::clone(&slot));
-        if !shared.inbox.push(command) {
-            return Err(fail(shared.why_over()).unsent());
-        }
+        let key = shared.next_key();
+        let mut command = Some(Command::SetLogLevel(key, level));
+        let _forgotten = Forgotten { shared, key };
         std::future::poll_fn(|cx| {
-            slot.poll(cx).map(|found| match found {
-                Found::Outcome(outcome) => outcome.map(drop).map_err(ErrorKind::from),
-                Found::Progress(_) => Ok(()),
+            if let Some(command) = command.take()
+                && !shared.inbox.ask(key, command, cx)
+            {
+                return Poll::Ready(Err(fail(shared.why_over()).unsent()));
+            }
+            shared.inbox.poll_outcome(key, cx).map(|found| match found {
+                Found::Outcome(Ok(_)) | Found::Progress(_) => Ok(()),
+                Found::Outcome(Err(unanswered)) => Err(fail(unanswered.into())),
             })
         })
         .await
-        .map_err(fail)
     }
 
     /// Wants to hear of changes, in either era. Returns when the server has agreed.
@@ -337,5 +341,17 @@ impl Client {
 
     pub(crate) fn shared(&self) -> &Arc<Shared> {
         &self.0.shared
+    }
+}
+
+/// An outcome that nobody waits for once this is gone.
+struct Forgotten<'a> {
+    shared: &'a Shared,
+    key: CallKey,
+}
+
+impl Drop for Forgotten<'_> {
+    fn drop(&mut self) {
+        self.shared.inbox.forget(self.key);
     }
 }

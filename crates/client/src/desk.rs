@@ -20,11 +20,11 @@ use tokio::task::AbortHandle;
 
 use crate::asking;
 use crate::error::Cause;
-use crate::inbox::Command;
+use crate::inbox::{Command, Outcomes};
 use crate::report::{Phase, Reason, Report};
 use crate::shared::Shared;
-use crate::slot::{Outcome, Slot, Unanswered};
-use crate::slots::{Slots, Spread};
+use crate::slot::{Outcome, Unanswered};
+use crate::slots::Spread;
 use crate::state::{Ready, State};
 use crate::subscription::Channel;
 use crate::telling;
@@ -54,7 +54,6 @@ pub(crate) struct Desk {
     machine: ClientMachine,
     shared: Arc<Shared>,
     target: Arc<str>,
-    slots: Slots,
     channels: HashMap<CallKey, Arc<Channel>, Spread>,
     questions: HashMap<QuestionKey, AbortHandle>,
     /// Calls that wait until the server has read what was sent before.
@@ -65,11 +64,12 @@ pub(crate) struct Desk {
     is_over: bool,
     /// What is to be done; empty between two calls of this.
     out: Vec<Output>,
+    /// What came of calls; empty between two calls of this, but for [`receive`](Self::receive).
+    outcomes: Outcomes,
 }
 
 struct Held {
     request: CallRequest,
-    slot: Arc<Slot>,
     expired: Option<(Instant, Expired)>,
 }
 
@@ -79,7 +79,6 @@ impl Desk {
             machine: ClientMachine::new(config),
             shared,
             target,
-            slots: Slots::default(),
             channels: HashMap::default(),
             questions: HashMap::new(),
             held: VecDeque::new(),
@@ -87,6 +86,7 @@ impl Desk {
             is_open: false,
             is_over: false,
             out: Vec::new(),
+            outcomes: Outcomes::default(),
         }
     }
 
@@ -134,9 +134,11 @@ impl Desk {
         self.held = rest;
         for held in due {
             if let Some((_, expired)) = held.expired {
-                held.slot.finish(Err(CallError::TimedOut(expired).into()));
+                let outcome = Err(CallError::TimedOut(expired).into());
+                self.outcomes.push(held.request.key, outcome);
             }
         }
+        self.hand_over();
     }
 
     /// Takes what a user of the client wants.
@@ -150,16 +152,15 @@ impl Desk {
         wire: &mut impl Wire,
     ) {
         match command {
-            Command::Call(request, slot) if has_room && self.held.is_empty() => {
-                self.call(now, request, slot, wire);
+            Command::Call(request) if has_room && self.held.is_empty() => {
+                self.call(now, request, wire);
             }
-            Command::Call(request, slot) => self.hold(now, request, slot),
+            Command::Call(request) => self.hold(now, request),
             Command::Listen(key, filter, channel) => {
                 self.channels.insert(key, channel);
                 self.handle(now, Input::Listen { key, filter }, wire);
             }
-            Command::SetLogLevel(key, level, slot) => {
-                self.slots.insert(key, slot);
+            Command::SetLogLevel(key, level) => {
                 self.handle(now, Input::SetLogLevel { key, level }, wire);
             }
             Command::Notify(notification) => {
@@ -167,10 +168,9 @@ impl Desk {
             }
             Command::Cancel(key, reason) => {
                 if let Some(at) = self.held.iter().position(|held| held.request.key == key) {
-                    if let Some(held) = self.held.remove(at) {
-                        held.slot.finish(Err(CallError::Cancelled.into()));
-                    }
-                    return;
+                    self.held.remove(at);
+                    self.outcomes.push(key, Err(CallError::Cancelled.into()));
+                    return self.hand_over();
                 }
                 self.handle(now, Input::Cancel { key, reason }, wire);
             }
@@ -185,7 +185,7 @@ impl Desk {
     /// The server has read what was sent: what waited for that goes on.
     pub(crate) fn release(&mut self, now: Instant, wire: &mut impl Wire) {
         for held in std::mem::take(&mut self.held) {
-            self.call(now, held.request, held.slot, wire);
+            self.call(now, held.request, wire);
         }
     }
 
@@ -206,14 +206,21 @@ impl Desk {
     pub(crate) fn handle(&mut self, now: Instant, input: Input, wire: &mut impl Wire) {
         self.machine.handle(now, input, &mut self.out);
         self.carry_out_all(wire);
+        self.hand_over();
     }
 
-    /// Takes a result that was read in one go.
+    /// Takes a result that was read in one go. When there are no more of them for now, what came
+    /// of all is to be [handed over](Self::hand_over).
     pub(crate) fn receive(&mut self, now: Instant, received: UsualResult, wire: &mut impl Wire) {
         if let Some((key, result)) = self.machine.receive(now, received, &mut self.out) {
             self.deliver(key, Ok(result));
         }
         self.carry_out_all(wire);
+    }
+
+    /// Brings what came of calls to their callers.
+    pub(crate) fn hand_over(&mut self) {
+        self.shared.inbox.deliver(&mut self.outcomes);
     }
 
     fn carry_out_all(&mut self, wire: &mut impl Wire) {
@@ -228,19 +235,20 @@ impl Desk {
     }
 
     #[inline]
-    fn call(&mut self, now: Instant, request: CallRequest, slot: Arc<Slot>, wire: &mut impl Wire) {
-        self.slots.insert(request.key, slot);
+    fn call(&mut self, now: Instant, request: CallRequest, wire: &mut impl Wire) {
         if let Some(departure) = self.machine.call(now, request, &mut self.out) {
             wire.depart(&departure);
         }
         self.carry_out_all(wire);
+        self.hand_over();
     }
 
-    fn hold(&mut self, now: Instant, request: CallRequest, slot: Arc<Slot>) {
+    fn hold(&mut self, now: Instant, request: CallRequest) {
         let most = self.shared.limits.calls;
         if self.held.len() >= most {
-            slot.finish(Err(CallError::TooManyCalls(most).into()));
-            return;
+            let outcome = Err(CallError::TooManyCalls(most).into());
+            self.outcomes.push(request.key, outcome);
+            return self.hand_over();
         }
         let limits = request.timeouts.unwrap_or(self.shared.timeouts.call());
         let idle = limits.idle.map(|limit| (limit, Expired::Idle(limit)));
@@ -250,22 +258,14 @@ impl Desk {
             .flatten()
             .min_by_key(|(limit, _)| *limit)
             .and_then(|(limit, expired)| Some((now.checked_add(limit)?, expired)));
-        self.held.push_back(Held {
-            request,
-            slot,
-            expired,
-        });
+        self.held.push_back(Held { request, expired });
     }
 
     fn carry_out(&mut self, output: Output, wire: &mut impl Wire) {
         match output {
             Output::Send { lane, message } => wire.send(lane, message),
             Output::Finished { key, outcome } => self.finish(key, outcome),
-            Output::Progress { key, params } => {
-                if let Some(slot) = self.slots.get(key) {
-                    slot.report(params);
-                }
-            }
+            Output::Progress { key, params } => self.shared.inbox.report(key, params),
             Output::CloseLane(lane) => wire.close_lane(lane),
             Output::Restart => wire.restart(),
             Output::UseOldTransport => wire.use_old_transport(),
@@ -327,10 +327,9 @@ impl Desk {
     }
 
     fn deliver(&mut self, key: CallKey, outcome: Outcome) {
-        if let Some(slot) = self.slots.remove(key) {
-            slot.finish(outcome);
-        } else if let Some(channel) = self.channels.remove(&key) {
-            channel.end(outcome.map(drop));
+        match self.channels.remove(&key) {
+            Some(channel) => channel.end(outcome.map(drop)),
+            None => self.outcomes.push(key, outcome),
         }
     }
 
@@ -413,9 +412,6 @@ impl Drop for Desk {
             self.shared.enter(State::Failed(Arc::new(report)));
         }
         let over = || Box::<Unanswered>::from(CallError::Lost("the connection is over".to_owned()));
-        for slot in self.slots.iter() {
-            slot.finish(Err(over()));
-        }
         for channel in self.channels.values() {
             channel.end(Err(over()));
         }
@@ -426,18 +422,20 @@ impl Drop for Desk {
             })
         };
         for held in &self.held {
-            held.slot.finish(Err(unsent()));
+            self.outcomes.push(held.request.key, Err(unsent()));
         }
         for command in self.shared.inbox.close() {
             match command {
-                Command::Call(_, slot) | Command::SetLogLevel(_, _, slot) => {
-                    slot.finish(Err(unsent()));
+                Command::Call(CallRequest { key, .. }) | Command::SetLogLevel(key, _) => {
+                    self.outcomes.push(key, Err(unsent()));
                 }
                 Command::Listen(_, _, channel) => channel.end(Err(unsent())),
                 Command::Notify(_) | Command::Cancel(..) | Command::Answer(..) | Command::Close => {
                 }
             }
         }
+        self.shared.inbox.deliver(&mut self.outcomes);
+        self.shared.inbox.end(|| Err(over()));
     }
 }
 

@@ -1,30 +1,32 @@
-//! What users of a client want of the task that owns its connection.
+//! What users of a client want of the task that owns its connection, and what came of it.
 //!
-//! A list under a short lock and one waker: whoever puts something in wakes the owner, who
-//! takes everything at once. So calls that are made together are written together.
+//! Lists under a short lock and one waker: whoever puts something in wakes the owner, who
+//! takes everything at once. So calls that are made together are written together, and what
+//! came of calls that were answered together is put down together.
 
 use std::mem;
-use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker, ready};
 
 use switchboard_protocol::Payload;
 use switchboard_protocol::jsonrpc::{ErrorObject, Notification};
-use switchboard_protocol::machine::client::{CallKey, CallRequest, QuestionKey};
+use switchboard_protocol::machine::client::{CallError, CallKey, CallRequest, QuestionKey};
 use switchboard_protocol::types::{LoggingLevel, SubscriptionFilter};
 
-use crate::slot::Slot;
+use crate::slot::{Found, Outcome, Slot};
+use crate::slots::Slots;
 use crate::subscription::Channel;
-use crate::watched::Watched;
+use crate::watched::keep_waker;
 
 /// What is wanted.
 #[derive(Debug)]
 pub(crate) enum Command {
-    /// A call, and where its outcome goes.
-    Call(CallRequest, Arc<Slot>),
+    /// A call, which has a slot for its outcome.
+    Call(CallRequest),
     /// A subscription, and where its changes go.
     Listen(CallKey, SubscriptionFilter, Arc<Channel>),
-    /// Log messages from this level on.
-    SetLogLevel(CallKey, LoggingLevel, Arc<Slot>),
+    /// Log messages from this level on. There is a slot for what comes of it.
+    SetLogLevel(CallKey, LoggingLevel),
     /// Something the server is told.
     Notify(Notification),
     /// A call or a subscription is no longer wanted.
@@ -35,41 +37,151 @@ pub(crate) enum Command {
     Close,
 }
 
-/// Where commands wait.
+/// Where commands wait for the owner, and outcomes for those who called.
 #[derive(Debug, Default)]
-pub(crate) struct Inbox(Watched<State>);
+pub(crate) struct Inbox(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
     commands: Vec<Command>,
+    /// Who takes them, if there were none when he looked.
+    owner: Option<Waker>,
     is_over: bool,
+    /// Of the calls whose callers still wait.
+    slots: Slots,
 }
 
 impl Inbox {
     /// Puts a command in: false if nobody takes any more.
     #[inline]
     pub(crate) fn push(&self, command: Command) -> bool {
-        self.0.change(|state| {
-            if !state.is_over {
-                state.commands.push(command);
+        self.put(command, |_| {})
+    }
+
+    /// Puts in a command that has an outcome, for which the task waits that is polled now: false
+    /// if nobody takes any more. Who no longer waits must [say so](Self::forget).
+    #[inline]
+    pub(crate) fn ask(&self, key: CallKey, command: Command, cx: &Context<'_>) -> bool {
+        let slot = Slot::new(cx);
+        self.put(command, |slots| slots.insert(key, slot))
+    }
+
+    #[inline]
+    fn put(&self, command: Command, prepare: impl FnOnce(&mut Slots)) -> bool {
+        let owner = {
+            let mut state = self.lock();
+            if state.is_over {
+                return false;
             }
-            !state.is_over
-        })
+            prepare(&mut state.slots);
+            state.commands.push(command);
+            state.owner.take()
+        };
+        if let Some(owner) = owner {
+            owner.wake();
+        }
+        true
+    }
+
+    /// What has come of what was asked for. After the outcome there is nothing more.
+    #[inline]
+    pub(crate) fn poll_outcome(&self, key: CallKey, cx: &Context<'_>) -> Poll<Found> {
+        let mut state = self.lock();
+        let Some(slot) = state.slots.get_mut(key) else {
+            // Nobody could ever bring it.
+            return Poll::Ready(Found::Outcome(Err(CallError::Closed.into())));
+        };
+        let found = ready!(slot.poll(cx));
+        if let Found::Outcome(_) = found {
+            state.slots.remove(key);
+        }
+        Poll::Ready(found)
+    }
+
+    /// Nobody waits any more for the outcome: true if it has not come.
+    pub(crate) fn forget(&self, key: CallKey) -> bool {
+        let slot = self.lock().slots.remove(key);
+        slot.is_some_and(|slot| !slot.is_finished())
     }
 
     /// Takes all that is there; if there is nothing, whoever puts something in wakes the task.
     pub(crate) fn poll_take(&self, commands: &mut Vec<Command>, cx: &Context<'_>) -> Poll<()> {
-        self.0.poll(cx, |state| {
-            mem::swap(commands, &mut state.commands);
-            (!commands.is_empty()).then_some(())
-        })
+        let mut state = self.lock();
+        mem::swap(commands, &mut state.commands);
+        if !commands.is_empty() {
+            return Poll::Ready(());
+        }
+        keep_waker(&mut state.owner, cx);
+        Poll::Pending
+    }
+
+    /// Puts outcomes down and wakes who waits for them.
+    pub(crate) fn deliver(&self, outcomes: &mut Outcomes) {
+        let Outcomes { waiting, wakers } = outcomes;
+        if waiting.is_empty() {
+            return;
+        }
+        {
+            let mut state = self.lock();
+            for (key, outcome) in waiting.drain(..) {
+                // Without a slot nobody waits any more.
+                let slot = state.slots.get_mut(key);
+                wakers.extend(slot.and_then(|slot| slot.finish(outcome)));
+            }
+        }
+        for waker in wakers.drain(..) {
+            waker.wake();
+        }
+    }
+
+    /// Puts a report of progress down and wakes who waits for it.
+    pub(crate) fn report(&self, key: CallKey, progress: Payload) {
+        let waker = {
+            let mut state = self.lock();
+            let slot = state.slots.get_mut(key);
+            slot.and_then(|slot| slot.report(progress))
+        };
+        if let Some(waker) = waker {
+            waker.wake();
+        }
     }
 
     /// Nothing is taken any more. Gives back what still waits.
     pub(crate) fn close(&self) -> Vec<Command> {
-        self.0.change(|state| {
-            state.is_over = true;
-            mem::take(&mut state.commands)
-        })
+        let mut state = self.lock();
+        state.is_over = true;
+        state.owner = None;
+        mem::take(&mut state.commands)
+    }
+
+    /// Nothing comes any more: whoever still waits gets this.
+    pub(crate) fn end(&self, outcome: impl Fn() -> Outcome) {
+        let wakers: Vec<Waker> = {
+            let mut state = self.lock();
+            let open = state.slots.iter_mut().filter(|slot| !slot.is_finished());
+            open.filter_map(|slot| slot.finish(outcome())).collect()
+        };
+        for waker in wakers {
+            waker.wake();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What came of calls and was not yet put down.
+#[derive(Debug, Default)]
+pub(crate) struct Outcomes {
+    waiting: Vec<(CallKey, Outcome)>,
+    /// Kept for its memory.
+    wakers: Vec<Waker>,
+}
+
+impl Outcomes {
+    #[inline]
+    pub(crate) fn push(&mut self, key: CallKey, outcome: Outcome) {
+        self.waiting.push((key, outcome));
     }
 }

@@ -4,14 +4,13 @@
 //! caller does with progress never holds up anybody else.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 
 use switchboard_protocol::Payload;
 use switchboard_protocol::machine::client::CallError;
 
 use crate::error::Cause;
-use crate::watched::Watched;
+use crate::watched::keep_waker;
 
 /// What became of a call.
 pub(crate) type Outcome = Result<Payload, Box<Unanswered>>;
@@ -27,12 +26,12 @@ pub(crate) struct Unanswered {
 
 /// One call's outcome.
 #[derive(Debug, Default)]
-pub(crate) struct Slot(Watched<State>);
-
-#[derive(Debug, Default)]
-struct State {
+pub(crate) struct Slot {
     outcome: Option<Outcome>,
-    progress: VecDeque<Payload>,
+    /// Nearly no call has any.
+    progress: Option<Box<VecDeque<Payload>>>,
+    /// Who waits for it.
+    waker: Option<Waker>,
 }
 
 /// What a caller finds in a slot.
@@ -46,47 +45,50 @@ pub(crate) enum Found {
 
 impl Slot {
     /// A slot that the task waits for that is polled now.
+    #[inline]
     pub(crate) fn new(cx: &Context<'_>) -> Self {
-        Self(Watched::new(State::default(), cx))
-    }
-
-    /// The call is over.
-    pub(crate) fn finish(&self, outcome: Outcome) {
-        self.0.change(|state| state.outcome = Some(outcome));
-    }
-
-    /// The call reports progress. Of a caller that does not look, only the latest is kept.
-    pub(crate) fn report(&self, progress: Payload) {
-        self.0.change(|state| {
-            if state.progress.len() >= MOST_PROGRESS {
-                state.progress.pop_front();
-            }
-            state.progress.push_back(progress);
-        });
-    }
-
-    /// The outcome, if it is all that is left to be taken and nobody else has the slot any more;
-    /// else the slot.
-    ///
-    /// Whoever brings the outcome lets go of the slot, so nearly every call ends here, without a
-    /// lock.
-    pub(crate) fn into_outcome(slot: Arc<Self>) -> Result<Outcome, Arc<Self>> {
-        let state = Arc::try_unwrap(slot)?.0.into_inner();
-        match state {
-            State {
-                outcome: Some(outcome),
-                progress,
-            } if progress.is_empty() => Ok(outcome),
-            state => Err(Arc::new(Self(Watched::from(state)))),
+        Self {
+            outcome: None,
+            progress: None,
+            waker: Some(cx.waker().clone()),
         }
     }
 
+    /// The call is over. Gives whoever is to be woken.
+    #[inline]
+    pub(crate) fn finish(&mut self, outcome: Outcome) -> Option<Waker> {
+        self.outcome = Some(outcome);
+        self.waker.take()
+    }
+
+    pub(crate) const fn is_finished(&self) -> bool {
+        self.outcome.is_some()
+    }
+
+    /// The call reports progress. Of a caller that does not look, only the latest is kept. Gives
+    /// whoever is to be woken.
+    pub(crate) fn report(&mut self, progress: Payload) -> Option<Waker> {
+        let kept = self.progress.get_or_insert_default();
+        if kept.len() >= MOST_PROGRESS {
+            kept.pop_front();
+        }
+        kept.push_back(progress);
+        self.waker.take()
+    }
+
     /// What has come, progress first.
-    pub(crate) fn poll(&self, cx: &Context<'_>) -> Poll<Found> {
-        self.0.poll(cx, |state| {
-            let progress = state.progress.pop_front().map(Found::Progress);
-            progress.or_else(|| state.outcome.take().map(Found::Outcome))
-        })
+    #[inline]
+    pub(crate) fn poll(&mut self, cx: &Context<'_>) -> Poll<Found> {
+        if let Some(progress) = &mut self.progress
+            && let Some(report) = progress.pop_front()
+        {
+            return Poll::Ready(Found::Progress(report));
+        }
+        if let Some(outcome) = self.outcome.take() {
+            return Poll::Ready(Found::Outcome(outcome));
+        }
+        keep_waker(&mut self.waker, cx);
+        Poll::Pending
     }
 }
 

@@ -5,72 +5,91 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
-use std::sync::Arc;
 
 use switchboard_protocol::machine::client::CallKey;
 
 use crate::slot::Slot;
 
 /// Slots by the keys of their calls.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Slots {
-    near: Box<[Place; PLACES]>,
+    /// As many as a power of two; a key has the place that its last bits name.
+    near: Vec<Option<(CallKey, Slot)>>,
     /// Those whose place was taken.
-    far: HashMap<CallKey, Arc<Slot>, Spread>,
+    far: HashMap<CallKey, Slot, Spread>,
 }
 
-type Place = Option<(CallKey, Arc<Slot>)>;
-
 impl Slots {
-    pub(crate) fn insert(&mut self, key: CallKey, slot: Arc<Slot>) {
-        match self.place(key) {
-            Some(place) if place.is_none() => *place = Some((key, slot)),
+    /// A slot for a call that has none.
+    #[inline]
+    pub(crate) fn insert(&mut self, key: CallKey, slot: Slot) {
+        while self.near.len() < MOST_PLACES && !self.is_free(key) {
+            self.grow();
+        }
+        let index = self.index(key);
+        match self.near.get_mut(index) {
+            Some(place @ None) => *place = Some((key, slot)),
             _ => {
                 self.far.insert(key, slot);
             }
         }
     }
 
-    pub(crate) fn get(&self, key: CallKey) -> Option<&Arc<Slot>> {
-        match self.near.get(index(key)) {
+    #[inline]
+    pub(crate) fn get_mut(&mut self, key: CallKey) -> Option<&mut Slot> {
+        let index = self.index(key);
+        match self.near.get_mut(index) {
             Some(Some((found, slot))) if *found == key => Some(slot),
-            _ => self.far.get(&key),
+            _ => self.far.get_mut(&key),
         }
     }
 
-    pub(crate) fn remove(&mut self, key: CallKey) -> Option<Arc<Slot>> {
-        let place = self.place(key)?;
-        match place.take_if(|(found, _)| *found == key) {
+    #[inline]
+    pub(crate) fn remove(&mut self, key: CallKey) -> Option<Slot> {
+        let index = self.index(key);
+        let place = self.near.get_mut(index);
+        match place.and_then(|place| place.take_if(|(found, _)| *found == key)) {
             Some((_, slot)) => Some(slot),
             None => self.far.remove(&key),
         }
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Arc<Slot>> {
-        let near = self.near.iter().flatten().map(|(_, slot)| slot);
-        near.chain(self.far.values())
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Slot> {
+        let near = self.near.iter_mut().flatten().map(|(_, slot)| slot);
+        near.chain(self.far.values_mut())
     }
 
-    fn place(&mut self, key: CallKey) -> Option<&mut Place> {
-        self.near.get_mut(index(key))
+    #[inline]
+    fn index(&self, key: CallKey) -> usize {
+        // Without places there is none at this index either.
+        key.0 as usize & self.near.len().wrapping_sub(1)
     }
-}
 
-impl Default for Slots {
-    fn default() -> Self {
-        Self {
-            near: Box::new([const { None }; PLACES]),
-            far: HashMap::default(),
+    #[inline]
+    fn is_free(&self, key: CallKey) -> bool {
+        matches!(self.near.get(self.index(key)), Some(None))
+    }
+
+    /// Twice as many places.
+    #[cold]
+    fn grow(&mut self) {
+        let places = (2 * self.near.len()).max(FIRST_PLACES);
+        let old = std::mem::take(&mut self.near);
+        self.near.resize_with(places, || None);
+        for (key, slot) in old.into_iter().flatten() {
+            // Two that were apart before stay apart.
+            let index = self.index(key);
+            if let Some(place) = self.near.get_mut(index) {
+                *place = Some((key, slot));
+            }
         }
     }
 }
 
-fn index(key: CallKey) -> usize {
-    key.0 as usize % PLACES
-}
+const FIRST_PLACES: usize = 8;
 
 /// As many calls as are often in flight, and then some.
-const PLACES: usize = 128;
+const MOST_PLACES: usize = 128;
 
 /// Spreads keys that are counted up: cheaper than hashing them, and nobody else chooses them.
 pub(crate) type Spread = BuildHasherDefault<SpreadHasher>;
@@ -97,32 +116,40 @@ impl Hasher for SpreadHasher {
 
 #[cfg(test)]
 mod tests {
+    use std::task::{Context, Poll, Waker};
+
+    use switchboard_protocol::Payload;
+
     use super::*;
+    use crate::slot::Found;
+
+    /// A slot that is known again.
+    fn slot(key: CallKey) -> Slot {
+        let mut slot = Slot::default();
+        slot.finish(Ok(Payload::encode(&key.0).expect("a number")));
+        slot
+    }
 
     #[test]
     fn each_slot_is_found_under_its_own_key() {
+        let cx = Context::from_waker(Waker::noop());
         let mut slots = Slots::default();
-        let places = PLACES as u64;
-        let keys = [1, 2, places, 1 + places, 1 + 2 * places, 77];
-        let all = keys.map(|key| (CallKey(key), Arc::new(Slot::default())));
-        for (key, slot) in &all {
-            slots.insert(*key, Arc::clone(slot));
+        let places = MOST_PLACES as u64;
+        let keys = [1, 2, 9, places, 1 + places, 1 + 2 * places, 77].map(CallKey);
+        for key in keys {
+            slots.insert(key, slot(key));
         }
-        assert_eq!(slots.iter().count(), all.len());
-        for (key, slot) in &all {
-            assert!(
-                slots
-                    .get(*key)
-                    .is_some_and(|found| Arc::ptr_eq(found, slot))
-            );
-            assert!(
-                slots
-                    .remove(*key)
-                    .is_some_and(|found| Arc::ptr_eq(&found, slot))
-            );
-            assert!(slots.get(*key).is_none());
-            assert!(slots.remove(*key).is_none());
+        assert_eq!(slots.iter_mut().count(), keys.len());
+        for key in keys {
+            assert!(slots.get_mut(key).is_some());
+            let mut found = slots.remove(key).expect("it was put in");
+            let Poll::Ready(Found::Outcome(Ok(number))) = found.poll(&cx) else {
+                panic!("it has its outcome");
+            };
+            assert_eq!(number.text(), key.0.to_string().as_str());
+            assert!(slots.get_mut(key).is_none());
+            assert!(slots.remove(key).is_none());
         }
-        assert_eq!(slots.iter().count(), 0);
+        assert_eq!(slots.iter_mut().count(), 0);
     }
 }

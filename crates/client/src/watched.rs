@@ -16,18 +16,6 @@ struct State<T> {
 }
 
 impl<T> Watched<T> {
-    /// A value that the task waits for that is polled now.
-    pub(crate) fn new(value: T, cx: &Context<'_>) -> Self {
-        let waker = Some(cx.waker().clone());
-        Self(Mutex::new(State { value, waker }))
-    }
-
-    /// The value, of which nobody else has anything.
-    pub(crate) fn into_inner(self) -> T {
-        let state = self.0.into_inner();
-        state.unwrap_or_else(PoisonError::into_inner).value
-    }
-
     /// Changes the value and wakes who waits.
     pub(crate) fn change<R>(&self, change: impl FnOnce(&mut T) -> R) -> R {
         let (changed, waker) = {
@@ -50,10 +38,7 @@ impl<T> Watched<T> {
         if let Some(taken) = take(&mut state.value) {
             return Poll::Ready(taken);
         }
-        let waker = cx.waker();
-        if !state.waker.as_ref().is_some_and(|old| old.will_wake(waker)) {
-            state.waker = Some(waker.clone());
-        }
+        keep_waker(&mut state.waker, cx);
         Poll::Pending
     }
 
@@ -67,8 +52,11 @@ impl<T> Watched<T> {
     }
 }
 
-impl<T> From<T> for Watched<T> {
-    fn from(value: T) -> Self {
-        Self(Mutex::new(State { value, waker: None }))
+/// The task that is polled now is the one to be woken.
+#[inline]
+pub(crate) fn keep_waker(kept: &mut Option<Waker>, cx: &Context<'_>) {
+    let waker = cx.waker();
+    if !kept.as_ref().is_some_and(|old| old.will_wake(waker)) {
+        *kept = Some(waker.clone());
     }
 }

@@ -232,6 +232,7 @@ where
                 break;
             }
         }
+        self.desk.hand_over();
         count
     }
 
