@@ -54,18 +54,26 @@ pub struct Call<T = CallToolResult> {
 pub(crate) struct Options {
     pub(crate) client: Client,
     pub(crate) key: CallKey,
-    idle: Option<Option<Duration>>,
-    total: Option<Option<Duration>>,
-    progress: Option<Box<dyn FnMut(ProgressNotificationParams) + Send>>,
-    cancel: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    /// What few calls are told.
+    special: Option<Box<Special>>,
     /// Whether progress is asked for although nobody listens: it keeps the call alive.
     asks_for_progress: bool,
     /// Whether anything of it went to the server.
     was_sent: bool,
     /// The request that is out. Given up before its outcome, it is cancelled at the server.
     sent: Option<CallKey>,
+}
+
+/// What few calls are told. In a box, so that the others are small: a call is moved several times
+/// before it is made.
+#[derive(Default)]
+struct Special {
+    idle: Option<Option<Duration>>,
+    total: Option<Option<Duration>>,
+    progress: Option<Box<dyn FnMut(ProgressNotificationParams) + Send>>,
+    cancel: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     /// What the caller adds to the `_meta` of its requests.
-    meta: Option<Box<Map<String, Value>>>,
+    meta: Map<String, Value>,
 }
 
 /// What a call asks for.
@@ -94,14 +102,10 @@ impl<T> Call<T> {
             options: Options {
                 client,
                 key,
-                idle: None,
-                total: None,
-                progress: None,
-                cancel: None,
+                special: None,
                 asks_for_progress: matches!(body, Body::Tool(_)),
                 was_sent: false,
                 sent: None,
-                meta: None,
             },
             body,
             read,
@@ -115,13 +119,13 @@ impl<T> Call<T> {
 
     /// How long there may be neither an answer nor progress.
     pub fn idle_timeout(mut self, limit: impl Into<Option<Duration>>) -> Self {
-        self.options.idle = Some(limit.into());
+        self.options.special().idle = Some(limit.into());
         self
     }
 
     /// How long it may take in all, whatever progress it makes.
     pub fn deadline(mut self, limit: impl Into<Option<Duration>>) -> Self {
-        self.options.total = Some(limit.into());
+        self.options.special().total = Some(limit.into());
         self
     }
 
@@ -130,20 +134,20 @@ impl<T> Call<T> {
         mut self,
         hear: impl FnMut(ProgressNotificationParams) + Send + 'static,
     ) -> Self {
-        self.options.progress = Some(Box::new(hear));
+        self.options.special().progress = Some(Box::new(hear));
         self
     }
 
     /// Cancels the call when this is ready: a token of yours, a signal, a timer.
     pub fn cancel_on(mut self, token: impl Future<Output = ()> + Send + 'static) -> Self {
-        self.options.cancel = Some(Box::pin(token));
+        self.options.special().cancel = Some(Box::pin(token));
         self
     }
 
     /// Adds a member to the `_meta` of the request, such as a trace context. The keys of the
     /// protocol itself stay ours.
     pub fn meta(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
-        let meta = self.options.meta.get_or_insert_default();
+        let meta = &mut self.options.special().meta;
         meta.insert(key.into(), value.into());
         self
     }
@@ -239,18 +243,22 @@ impl<T: Send + 'static> IntoFuture for Call<T> {
 }
 
 impl Body {
-    /// The request that this is, if it is no more than one.
+    /// Fills in the request that this is, if it is no more than one.
     #[inline]
-    pub(crate) fn single(
+    pub(crate) fn fill(
         &mut self,
+        request: &mut CallRequest,
         shared: &Shared,
         era: Era,
-    ) -> Option<Result<(MethodName, Option<Payload>), ErrorKind>> {
+    ) -> Option<Result<(), ErrorKind>> {
         match self {
-            Self::Plain(plain) => Some(plain.take()),
+            Self::Plain(plain) => Some(plain.take().map(|(method, params)| {
+                request.method = method;
+                request.params = params;
+            })),
             Self::Tool(tool) => {
-                let params = tool.single(shared, era)?;
-                Some(params.map(|params| (Method::ToolsCall.into(), Some(params))))
+                request.method = Method::ToolsCall.into();
+                tool.fill(request, shared, era)
             }
         }
     }
@@ -310,13 +318,18 @@ impl Plain {
 }
 
 impl Options {
+    fn special(&mut self) -> &mut Special {
+        self.special.get_or_insert_default()
+    }
+
     /// The limits of this call.
     pub(crate) fn timeouts(&self) -> CallTimeouts {
         let usual = &self.client.shared().timeouts;
-        CallTimeouts::new(
-            self.idle.unwrap_or(usual.idle),
-            self.total.unwrap_or(usual.total),
-        )
+        let (idle, total) = match &self.special {
+            Some(special) => (special.idle, special.total),
+            None => (None, None),
+        };
+        CallTimeouts::new(idle.unwrap_or(usual.idle), total.unwrap_or(usual.total))
     }
 
     /// Makes one request of this call and waits for what comes of it.
@@ -329,7 +342,7 @@ impl Options {
         let mut request = Some((method, params));
         poll_fn(|cx| {
             if let Some((method, params)) = request.take() {
-                self.depart(method, params, cx)?;
+                self.depart(CallRequest::new(self.key, method, params), cx)?;
             }
             self.poll_outcome(cx)
         })
@@ -342,26 +355,24 @@ impl Options {
     #[inline]
     pub(crate) fn depart(
         &mut self,
-        method: MethodName,
-        params: Option<Payload>,
+        mut request: CallRequest,
         cx: &Context<'_>,
     ) -> Result<(), ErrorKind> {
         self.give_up();
-        let params = match &self.meta {
-            None => params,
-            Some(meta) => Some(Payload::with_meta(params.as_ref(), meta)),
-        };
         let shared = self.client.shared();
-        let key = if self.was_sent {
-            shared.next_key()
-        } else {
-            self.key
-        };
-        let mut request = CallRequest::new(key, method, params);
-        if self.idle.is_some() || self.total.is_some() {
-            request.timeouts = Some(self.timeouts());
+        if self.was_sent {
+            request.key = shared.next_key();
         }
-        request.progress = self.progress.is_some() || self.asks_for_progress;
+        request.progress = self.asks_for_progress;
+        if let Some(special) = &self.special {
+            request.timeouts = Some(self.timeouts());
+            request.progress |= special.progress.is_some();
+            if !special.meta.is_empty() {
+                let params = request.params.as_ref();
+                request.params = Some(Payload::with_meta(params, &special.meta));
+            }
+        }
+        let key = request.key;
         if !shared.inbox.ask(key, Command::Call(request), cx) {
             return Err(shared.why_over());
         }
@@ -375,10 +386,11 @@ impl Options {
         &mut self,
         cx: &mut Context<'_>,
     ) -> Poll<Result<Payload, ErrorKind>> {
-        if let Some(token) = &mut self.cancel
+        if let Some(special) = &mut self.special
+            && let Some(token) = &mut special.cancel
             && token.as_mut().poll(cx).is_ready()
         {
-            self.cancel = None;
+            special.cancel = None;
             self.cancel_request();
         }
         let Some(key) = self.sent else {
@@ -387,7 +399,10 @@ impl Options {
         loop {
             match ready!(self.client.shared().inbox.poll_outcome(key, cx)) {
                 Found::Progress(params) => {
-                    if let (Some(hear), Ok(report)) = (&mut self.progress, decode(&params)) {
+                    if let Some(special) = &mut self.special
+                        && let Some(hear) = &mut special.progress
+                        && let Ok(report) = decode(&params)
+                    {
                         hear(report);
                     }
                 }
@@ -400,8 +415,9 @@ impl Options {
     }
 
     /// Is there nothing beside the outcome that could end the wait for it?
-    pub(crate) const fn waits_for_outcome_only(&self) -> bool {
-        self.cancel.is_none()
+    pub(crate) fn waits_for_outcome_only(&self) -> bool {
+        let special = self.special.as_ref();
+        special.is_none_or(|special| special.cancel.is_none())
     }
 
     /// Nobody waits any more for the request that is out.
@@ -436,7 +452,8 @@ impl Options {
     pub(crate) async fn pause(&mut self, time: Duration) -> Result<(), ErrorKind> {
         let mut sleep = std::pin::pin!(tokio::time::sleep(time));
         poll_fn(|cx| {
-            if let Some(cancel) = &mut self.cancel
+            if let Some(special) = &mut self.special
+                && let Some(cancel) = &mut special.cancel
                 && cancel.as_mut().poll(cx).is_ready()
             {
                 return Poll::Ready(Err(ErrorKind::Cancelled));

@@ -9,7 +9,8 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use switchboard_protocol::{Era, Payload};
+use switchboard_protocol::machine::client::CallRequest;
+use switchboard_protocol::{Era, Method, Payload};
 
 use crate::call::Call;
 use crate::error::{Error, ErrorKind};
@@ -101,11 +102,13 @@ impl<T> Call<T> {
     /// call is one that takes more, or cannot be made yet.
     fn begin(&mut self, cx: &Context<'_>) -> Option<Result<Era, ErrorKind>> {
         let era = self.options.client.shared().era_now()?;
-        let (method, params) = match self.body.single(self.options.client.shared(), era)? {
-            Ok(single) => single,
-            Err(kind) => return Some(Err(kind)),
-        };
-        let sent = self.options.depart(method, params, cx);
+        // The body says what is asked for.
+        let mut request = CallRequest::new(self.options.key, Method::ToolsCall, None);
+        let filled = (self.body).fill(&mut request, self.options.client.shared(), era)?;
+        if let Err(kind) = filled {
+            return Some(Err(kind));
+        }
+        let sent = self.options.depart(request, cx);
         Some(sent.map(|()| era))
     }
 

@@ -327,10 +327,12 @@ impl Desk {
     }
 
     fn deliver(&mut self, key: CallKey, outcome: Outcome) {
-        match self.channels.remove(&key) {
-            Some(channel) => channel.end(outcome.map(drop)),
-            None => self.outcomes.push(key, outcome),
+        if !self.channels.is_empty()
+            && let Some(channel) = self.channels.remove(&key)
+        {
+            return channel.end(outcome.map(drop));
         }
+        self.outcomes.push(key, outcome);
     }
 
     fn opened(&mut self, agreed: Agreed, wire: &mut impl Wire) {

@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use switchboard_protocol::jsonrpc::ErrorCode;
+use switchboard_protocol::machine::client::CallRequest;
 use switchboard_protocol::types::{CallToolResult, TaskMetadata, TaskSupport};
 use switchboard_protocol::{Era, Method, Payload, RawJson};
 
@@ -27,6 +28,7 @@ pub(crate) struct ToolCall {
 
 #[derive(Debug)]
 enum Arguments {
+    None,
     Named(Map<String, Value>),
     /// With the name: all that is sent, as a rule.
     Encoded(Payload),
@@ -37,7 +39,7 @@ impl ToolCall {
     pub(crate) fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
-            arguments: Arguments::Named(Map::new()),
+            arguments: Arguments::None,
             as_task: false,
         }
     }
@@ -46,24 +48,27 @@ impl ToolCall {
         &self.name
     }
 
-    /// The parameters, if it takes but one request as far as is known before.
+    /// Fills in the parameters, if it takes but one request as far as is known before.
     #[inline]
-    pub(crate) fn single(
+    pub(crate) fn fill(
         &mut self,
+        request: &mut CallRequest,
         shared: &Shared,
         era: Era,
-    ) -> Option<Result<Payload, ErrorKind>> {
+    ) -> Option<Result<(), ErrorKind>> {
         let mirrors = mirrors(shared, era);
         if mirrors && !shared.lists.knows_tools() || self.is_task(shared, era) {
             return None;
         }
-        Some(match &mut self.arguments {
+        if let Arguments::Encoded(params) = &mut self.arguments
+            && !mirrors
+        {
             // They are not sent again, so they need not stay.
-            Arguments::Encoded(params) if !mirrors => {
-                Ok(std::mem::replace(params, Payload::empty()))
-            }
-            _ => self.params(false),
-        })
+            request.params = Some(std::mem::replace(params, Payload::empty()));
+            return Some(Ok(()));
+        }
+        let params = self.params(false);
+        Some(params.map(|params| request.params = Some(params)))
     }
 
     /// Is there no more to be done after this came of the first request?
@@ -123,6 +128,7 @@ impl ToolCall {
     fn params(&self, as_task: bool) -> Result<Payload, ErrorKind> {
         let task = as_task.then(TaskMetadata::default);
         match &self.arguments {
+            Arguments::None => self.encode(&Map::new(), task),
             Arguments::Named(arguments) => self.encode(arguments, task),
             Arguments::Encoded(params) if task.is_none() => Ok(params.clone()),
             Arguments::Encoded(params) => {
@@ -238,6 +244,7 @@ impl Call<CallToolResult> {
         self.tool(|tool| {
             let named = match (&mut tool.arguments, value) {
                 (_, Err(error)) => Err(Arc::new(error)),
+                (Arguments::None, Ok(value)) => Ok(Map::from_iter([(name.into(), value)])),
                 (Arguments::Named(map), Ok(value)) => {
                     map.insert(name.into(), value);
                     return;

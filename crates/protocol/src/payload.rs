@@ -45,11 +45,8 @@ impl Payload {
     pub fn encode<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
         // Most answers fit; the vector grows for those that do not.
         let mut text = Vec::with_capacity(256);
-        let one_line = Some(json_writer::write(value, &mut text)?);
-        let noted = Noted {
-            one_line,
-            ..Noted::NOT_YET
-        };
+        let is_one_line = json_writer::write(value, &mut text)?;
+        let noted = Noted::NOT_YET.with_lines(is_one_line);
         let text = text.into();
         Ok(Self { text, noted })
     }
@@ -79,25 +76,16 @@ impl Payload {
         // serde_json writes no line breaks.
         Self {
             text: text.into(),
-            noted: Noted {
-                known: true,
-                one_line: Some(true),
-                ..Noted::NOT_YET
-            },
+            noted: Noted::KNOWN.with_lines(true),
         }
     }
 
     /// Takes text that this crate has written itself.
     pub(crate) fn from_own(text: Vec<u8>) -> Self {
         // Looked up now, because what we write may be sent to many.
-        let one_line = Some(has_no_line_break(&text));
-        Self {
-            text: text.into(),
-            noted: Noted {
-                one_line,
-                ..Noted::NOT_YET
-            },
-        }
+        let noted = Noted::NOT_YET.with_lines(has_no_line_break(&text));
+        let text = text.into();
+        Self { text, noted }
     }
 
     /// Takes text that is known to be one JSON value.
@@ -110,7 +98,7 @@ impl Payload {
 
     /// The same, with what is often asked for looked up, in one pass.
     pub(crate) fn noted(self) -> Self {
-        if self.noted.known {
+        if self.noted.known.is_set() {
             return self;
         }
         let mut scanner = Scanner::new(&self.text, Limits::default().bounds());
@@ -168,7 +156,7 @@ impl Payload {
     /// The text of a result that was seen to be one text, between its quotes and without escapes,
     /// and whether the result says that it is complete.
     pub(crate) fn one_text(&self) -> Option<(&[u8], bool)> {
-        if !self.noted.is_one_text {
+        if !self.noted.is_one_text.is_set() {
             return None;
         }
         let text = self.text.get(self.noted.name.as_range()?)?;
@@ -177,7 +165,7 @@ impl Payload {
 
     /// What `name` says, if this is an object that has one and it is a string.
     pub fn name(&self) -> Option<Cow<'_, str>> {
-        if self.noted.is_one_text {
+        if self.noted.is_one_text.is_set() {
             return None;
         }
         string_of(self.noted_span(|noted| &noted.name, NAME)?)
@@ -185,7 +173,7 @@ impl Payload {
 
     /// The bytes of what `name` says, which are UTF-8: for whoever only compares them.
     pub fn name_bytes(&self) -> Option<Cow<'_, [u8]>> {
-        if !self.noted.plain_name {
+        if !self.noted.plain_name.is_set() {
             return self
                 .name()
                 .map(|name| name.into_owned().into_bytes().into());
@@ -201,9 +189,12 @@ impl Payload {
 
     /// Does the text hold no line break, so that it can stand in a line as it is?
     pub fn is_one_line(&self) -> bool {
-        self.noted
-            .one_line
-            .unwrap_or_else(|| has_no_line_break(&self.text))
+        let Noted {
+            one_line,
+            more_lines,
+            ..
+        } = &self.noted;
+        one_line.is_set() || !more_lines.is_set() && has_no_line_break(&self.text)
     }
 
     /// The text of the member with this name.
@@ -233,7 +224,7 @@ impl Payload {
     }
 
     fn noted_span(&self, pick: impl Fn(&Noted) -> &Span, name: &str) -> Option<&[u8]> {
-        if self.noted.known {
+        if self.noted.known.is_set() {
             let span = pick(&self.noted);
             self.text.get(span.as_range()?)
         } else {
@@ -334,13 +325,15 @@ impl KnownMeta {
 /// What was seen of a payload while its frame was read.
 #[derive(Clone, Debug)]
 pub(crate) struct Noted {
-    known: bool,
-    one_line: Option<bool>,
+    known: Flag,
+    /// Whether there is a line break, if that is known.
+    one_line: Flag,
+    more_lines: Flag,
     /// The name is known to have no escapes.
-    plain_name: bool,
-    /// It is a result of one text without escapes and nothing beside it. It has no name; the text,
-    /// between its quotes, stands there.
-    is_one_text: bool,
+    plain_name: Flag,
+    /// It is a result of one text without escapes and nothing beside it but a `_meta`. It has no
+    /// name; the text, between its quotes, stands there.
+    is_one_text: Flag,
     meta: Span,
     result_type: Span,
     name: Span,
@@ -354,6 +347,27 @@ struct Span {
     end: u32,
 }
 
+/// A yes or no that takes all values of its byte.
+///
+/// A `bool` has values to spare, by which the compiler would tell an `Option<Payload>` apart. It
+/// is moved in uneven pieces then, each of which waits for those before it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Flag(u8);
+
+impl Flag {
+    #[inline]
+    const fn is_set(self) -> bool {
+        self.0 != 0
+    }
+}
+
+impl From<bool> for Flag {
+    #[inline]
+    fn from(is_set: bool) -> Self {
+        Self(is_set.into())
+    }
+}
+
 impl Default for Noted {
     fn default() -> Self {
         Self::NOT_YET
@@ -362,15 +376,29 @@ impl Default for Noted {
 
 impl Noted {
     const NOT_YET: Self = Self {
-        known: false,
-        one_line: None,
-        plain_name: false,
-        is_one_text: false,
+        known: Flag(0),
+        one_line: Flag(0),
+        more_lines: Flag(0),
+        plain_name: Flag(0),
+        is_one_text: Flag(0),
         meta: Span::NONE,
         result_type: Span::NONE,
         name: Span::NONE,
         arguments: Span::NONE,
     };
+
+    /// There is nothing of what is often asked for.
+    const KNOWN: Self = Self {
+        known: Flag(1),
+        ..Self::NOT_YET
+    };
+
+    /// The same, with whether the text is one line.
+    fn with_lines(mut self, is_one_line: bool) -> Self {
+        self.one_line = is_one_line.into();
+        self.more_lines = (!is_one_line).into();
+        self
+    }
 
     /// Steps over the value that comes next: where it stands, and what was seen of it.
     pub(crate) fn scan(
@@ -380,10 +408,7 @@ impl Noted {
         let is_object = scanner.peek()? == b'{';
         let start = scanner.position();
         let broke_line = std::mem::replace(&mut scanner.broke_line, false);
-        let mut noted = Self {
-            known: true,
-            ..Self::NOT_YET
-        };
+        let mut noted = Self::KNOWN;
         if is_object {
             scanner.enter(b'{')?;
             noted.scan_usual(scanner, start, known_meta)?;
@@ -393,7 +418,7 @@ impl Noted {
         } else {
             scanner.value()?;
         }
-        noted.one_line = Some(!scanner.broke_line);
+        let noted = noted.with_lines(!scanner.broke_line);
         scanner.broke_line |= broke_line;
         Ok((start..scanner.position(), noted))
     }
@@ -409,16 +434,15 @@ impl Noted {
             *scanner = before;
             return Self::scan(scanner, None);
         };
-        let mut noted = Self {
-            known: true,
-            one_line: Some(true),
-            ..Self::NOT_YET
-        };
+        let mut noted = Self::KNOWN.with_lines(true);
         if let Some(complete) = plain.complete {
             noted.result_type = Span::new(complete.start - start, complete.end - start);
         }
+        if let Some(meta) = plain.meta {
+            noted.meta = Span::new(meta.start - start, meta.end - start);
+        }
         if let Some(text) = plain.one_text {
-            noted.is_one_text = true;
+            noted.is_one_text = true.into();
             noted.name = Span::new(text.start - start, text.end - start);
         }
         Ok((start..scanner.position(), noted))
@@ -452,7 +476,7 @@ impl Noted {
         let name = scanner.position();
         if is_string {
             scanner.string()?;
-            self.plain_name = !scanner.text().escaped;
+            self.plain_name = (!scanner.text().escaped).into();
         } else {
             scanner.value()?;
         }

@@ -12,14 +12,15 @@ use crate::json_string::unescape;
 use crate::jsonrpc::Limits;
 use crate::payload::{Payload, RawJson};
 use crate::scan::{Scanner, Text};
-use crate::types::{CallToolResult, ContentBlock, ResultType};
+use crate::types::{CallToolResult, ContentBlock, Meta, ResultType};
 
 /// What such a result has beside its texts.
 #[derive(Debug)]
 pub(crate) struct PlainResult {
     /// Where it says that it is complete.
     pub(crate) complete: Option<Range<usize>>,
-    /// The text, if it is one without escapes and there is nothing beside it.
+    pub(crate) meta: Option<Range<usize>>,
+    /// The text, if it is one without escapes and there is nothing beside it but these.
     pub(crate) one_text: Option<Range<usize>>,
     structured: Option<Range<usize>>,
     is_error: Option<bool>,
@@ -37,6 +38,13 @@ impl PlainResult {
         let mut complete = None;
         if scanner.guess(COMPLETE) {
             complete = Some(before(scanner));
+            if !scanner.guess_all(b",", 0) {
+                return None;
+            }
+        }
+        let mut meta = None;
+        if scanner.guess(b"\"_meta\":") {
+            meta = Some(scanner.value().ok()?);
             if !scanner.guess_all(b",", 0) {
                 return None;
             }
@@ -71,12 +79,13 @@ impl PlainResult {
             }
             complete = Some(before(scanner));
         }
-        // White space may stand before a value, and within a structured one.
+        // White space may stand before a value, and within one that is not looked into.
         let is_plain = scanner.guess_end() && !scanner.broke_line;
         let is_alone = is_one && structured.is_none() && is_error.is_none();
         is_plain.then_some(Self {
             one_text: (is_alone && !first.escaped).then_some(first.start..first.end),
             complete,
+            meta,
             structured,
             is_error,
         })
@@ -100,6 +109,7 @@ impl CallToolResult {
         if let Some((text, is_complete)) = payload.one_text() {
             let mut result = Self::text(std::str::from_utf8(text).ok()?);
             result.result_type = is_complete.then_some(ResultType::Complete);
+            result.meta = read_meta(payload.meta())?;
             return Some(result);
         }
         let mut scanner = Scanner::new(text, Limits::default().bounds());
@@ -124,7 +134,16 @@ impl CallToolResult {
         }
         result.is_error = plain.is_error;
         result.result_type = plain.complete.map(|_| ResultType::Complete);
+        result.meta = read_meta(plain.meta.and_then(|part| text.get(part)))?;
         Some(result)
+    }
+}
+
+/// Reads a `_meta` if there is one; `None` if it is none.
+fn read_meta(text: Option<&[u8]>) -> Option<Option<Meta>> {
+    match text {
+        None => Some(None),
+        Some(text) => serde_json::from_slice(text).ok(),
     }
 }
 
@@ -182,7 +201,7 @@ mod tests {
         }
     }
 
-    const PLAIN: [&str; 8] = [
+    const PLAIN: [&str; 11] = [
         r#"{"content":[{"type":"text","text":""}]}"#,
         r#"{"content":[{"type":"text","text":"a\n\u00e9 \u{e9}"}],"isError":true}"#,
         r#"{"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}],"isError":false}"#,
@@ -191,6 +210,9 @@ mod tests {
         r#"{"resultType":"complete","content":[{"type":"text","text":"a"}],"isError":true}"#,
         r#"{"content":[{"type":"text","text":"a"}],"structuredContent":{"a":[1, {}]}}"#,
         r#"{"content":[{"type":"text","text":"a"}],"structuredContent":null,"isError":false}"#,
+        r#"{"resultType":"complete","_meta":{"a":{"b":1}},"content":[{"type":"text","text":"a"}]}"#,
+        r#"{"_meta":{"a":[]},"content":[{"type":"text","text":"\n"}],"isError":true}"#,
+        r#"{"_meta":null,"content":[{"type":"text","text":"a"}],"resultType":"complete"}"#,
     ];
 
     #[test]
@@ -211,6 +233,8 @@ mod tests {
             r#"{"content":[{"type":"text","text":"a"}],"structuredContent":{},"more":1}"#,
             r#"{"content":[{"type":"text","text":"a"}],"isError":true,"isError":true}"#,
             r#"{"resultType":"task","content":[{"type":"text","text":"a"}]}"#,
+            r#"{"_meta":7,"content":[{"type":"text","text":"a"}]}"#,
+            r#"{"_meta":{},"content":[{"type":"text","text":"a"}],"_meta":{}}"#,
         ] {
             check(text.as_bytes(), Some(false));
         }

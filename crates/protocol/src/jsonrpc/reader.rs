@@ -301,6 +301,7 @@ mod tests {
             r#"{"content":[{"type":"text","text":"?"}]}"#,
             r#"{"resultType":"complete","content":[{"type":"text","text":"?"}]}"#,
             r#"{"content":[{"type":"text","text":"?"}],"resultType":"complete"}"#,
+            r#"{"resultType":"complete","_meta":{"a":{}},"content":[{"type":"text","text":"?"}]}"#,
         ] {
             for text in [
                 "long enough",

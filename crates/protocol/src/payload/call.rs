@@ -36,7 +36,7 @@ impl Payload {
         let name = Span::new(BEFORE_NAME.len(), text.len());
         text.extend_from_slice(BEFORE_ARGUMENTS);
         let start = text.len();
-        let one_line = json_writer::write(arguments, &mut text)?;
+        let is_one_line = json_writer::write(arguments, &mut text)?;
         if text.get(start..) == Some(b"null") {
             text.truncate(start);
             text.extend_from_slice(b"{}");
@@ -44,11 +44,9 @@ impl Payload {
         let arguments = Span::new(start, text.len());
         text.push(b'}');
         let noted = Noted {
-            known: true,
-            one_line: Some(one_line),
             name,
             arguments,
-            ..Noted::NOT_YET
+            ..Noted::KNOWN.with_lines(is_one_line)
         };
         if text.len() > SHORT_CALL {
             let text = text.into();
@@ -68,7 +66,7 @@ impl Payload {
             arguments,
             ..
         } = &self.noted;
-        *known
+        known.is_set()
             && arguments.is_some()
             && name.start as usize == BEFORE_NAME.len()
             && arguments.start as usize == name.end as usize + BEFORE_ARGUMENTS.len()

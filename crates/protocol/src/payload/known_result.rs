@@ -29,7 +29,7 @@ impl KnownResult {
     /// the id.
     #[cold]
     pub(crate) fn learn(&mut self, frame: &[u8], part: Range<usize>, noted: &Noted) {
-        let (true, Some(text)) = (noted.is_one_text, noted.name.as_range()) else {
+        let (true, Some(text)) = (noted.is_one_text.is_set(), noted.name.as_range()) else {
             return;
         };
         let text = part.start + text.start..part.start + text.end;
