@@ -185,3 +185,107 @@ impl Outcomes {
         self.waiting.push((key, outcome));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::Wake;
+
+    use switchboard_protocol::Method;
+
+    use super::*;
+
+    /// Counts how often it was woken.
+    #[derive(Default)]
+    struct Count(AtomicUsize);
+
+    impl Wake for Count {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn ask(inbox: &Inbox, key: u64, waiting: &Arc<Count>) -> bool {
+        let waker = Waker::from(Arc::clone(waiting));
+        let request = CallRequest::new(CallKey(key), Method::Ping, None);
+        let cx = Context::from_waker(&waker);
+        inbox.ask(CallKey(key), Command::Call(request), &cx)
+    }
+
+    fn outcome(inbox: &Inbox, key: u64) -> Option<Outcome> {
+        let cx = Context::from_waker(Waker::noop());
+        match inbox.poll_outcome(CallKey(key), &cx) {
+            Poll::Ready(Found::Outcome(outcome)) => Some(outcome),
+            Poll::Ready(Found::Progress(_)) | Poll::Pending => None,
+        }
+    }
+
+    fn lost() -> Outcome {
+        Err(CallError::Lost("gone".to_owned()).into())
+    }
+
+    #[test]
+    fn outcomes_come_to_those_who_wait_and_to_nobody_else() {
+        let inbox = Inbox::default();
+        let waiting = [(); 3].map(|()| Arc::new(Count::default()));
+        for (key, waiting) in waiting.iter().enumerate() {
+            assert!(ask(&inbox, key as u64, waiting));
+        }
+        assert!(inbox.forget(CallKey(1)));
+        let mut outcomes = Outcomes::default();
+        for key in [0, 1, 7] {
+            outcomes.push(CallKey(key), Ok(Payload::empty()));
+        }
+        inbox.deliver(&mut outcomes);
+        let woken = waiting
+            .each_ref()
+            .map(|count| count.0.load(Ordering::Relaxed));
+        assert_eq!(woken, [1, 0, 0]);
+        assert!(outcome(&inbox, 0).is_some_and(|outcome| outcome.is_ok()));
+        assert!(outcome(&inbox, 2).is_none());
+        assert_eq!(inbox.lock().slots.iter_mut().count(), 1);
+    }
+
+    #[test]
+    fn a_call_that_has_its_outcome_needs_no_cancelling() {
+        let inbox = Inbox::default();
+        assert!(ask(&inbox, 1, &Arc::default()));
+        let mut outcomes = Outcomes::default();
+        outcomes.push(CallKey(1), Ok(Payload::empty()));
+        inbox.deliver(&mut outcomes);
+        assert!(!inbox.forget(CallKey(1)));
+        assert!(!inbox.forget(CallKey(1)));
+    }
+
+    #[test]
+    fn at_the_end_nobody_waits_any_more() {
+        let inbox = Inbox::default();
+        let waiting = Arc::default();
+        for key in 0..3 {
+            assert!(ask(&inbox, key, &waiting));
+        }
+        let mut outcomes = Outcomes::default();
+        outcomes.push(CallKey(1), Ok(Payload::empty()));
+        inbox.deliver(&mut outcomes);
+        assert_eq!(inbox.close().len(), 3);
+        inbox.end(lost);
+        assert_eq!(waiting.0.load(Ordering::Relaxed), 3);
+        let ends = [0, 1, 2].map(|key| outcome(&inbox, key).map(|outcome| outcome.is_ok()));
+        assert_eq!(ends, [Some(false), Some(true), Some(false)]);
+        assert!(!ask(&inbox, 4, &waiting));
+        // One who asks for what nobody can bring does not wait either.
+        assert!(outcome(&inbox, 4).is_some_and(|outcome| outcome.is_err()));
+    }
+
+    #[test]
+    fn one_who_is_over_is_not_held_on_to() {
+        let inbox = Inbox::default();
+        let owner = Arc::new(Count::default());
+        let waker = Waker::from(Arc::clone(&owner));
+        let cx = Context::from_waker(&waker);
+        assert!(inbox.poll_take(&mut Vec::new(), &cx).is_pending());
+        assert_eq!(Arc::strong_count(&owner), 3);
+        inbox.close();
+        assert_eq!(Arc::strong_count(&owner), 2);
+    }
+}
