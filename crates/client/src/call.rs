@@ -23,7 +23,7 @@ use crate::client::Client;
 use crate::error::{Error, ErrorKind};
 use crate::inbox::Command;
 use crate::shared::Shared;
-use crate::slot::Found;
+use crate::slot::{Found, Outcome};
 use crate::tool_call::ToolCall;
 use crate::words::plain;
 
@@ -171,13 +171,21 @@ impl<T> Call<T> {
 
     /// Checks and reads what came of it.
     pub(crate) fn finish(&self, outcome: Result<Payload, ErrorKind>) -> Result<T, Error> {
-        let result = outcome.and_then(|payload| {
-            if let Body::Tool(tool) = &self.body {
-                tool.check_output(&self.options.client, &payload)?;
-            }
-            (self.read)(&payload)
-        });
-        result.map_err(|kind| self.fail(kind))
+        match outcome {
+            Ok(payload) => self.read_result(&payload),
+            Err(kind) => Err(self.fail(kind)),
+        }
+    }
+
+    /// Checks and reads its result.
+    #[inline]
+    pub(crate) fn read_result(&self, payload: &Payload) -> Result<T, Error> {
+        if let Body::Tool(tool) = &self.body
+            && let Err(kind) = tool.check_output(&self.options.client, payload)
+        {
+            return Err(self.fail(kind));
+        }
+        (self.read)(payload).map_err(|kind| self.fail(kind))
     }
 
     #[cold]
@@ -263,6 +271,15 @@ impl Body {
         }
     }
 
+    /// Is this result of the first request all there is?
+    #[inline]
+    pub(crate) fn is_all(&self, era: Era, result: &Payload) -> bool {
+        match self {
+            Self::Plain(_) => true,
+            Self::Tool(_) => ToolCall::is_all(era, result),
+        }
+    }
+
     /// Is there no more to be done after this came of the first request?
     pub(crate) fn is_over(
         &self,
@@ -344,7 +361,7 @@ impl Options {
             if let Some((method, params)) = request.take() {
                 self.depart(CallRequest::new(self.key, method, params), cx)?;
             }
-            self.poll_outcome(cx)
+            self.poll_outcome(cx).map_err(ErrorKind::from)
         })
         .await
     }
@@ -382,10 +399,7 @@ impl Options {
     }
 
     /// What comes of the request that is out.
-    pub(crate) fn poll_outcome(
-        &mut self,
-        cx: &mut Context<'_>,
-    ) -> Poll<Result<Payload, ErrorKind>> {
+    pub(crate) fn poll_outcome(&mut self, cx: &mut Context<'_>) -> Poll<Outcome> {
         if let Some(special) = &mut self.special
             && let Some(token) = &mut special.cancel
             && token.as_mut().poll(cx).is_ready()
@@ -408,7 +422,7 @@ impl Options {
                 }
                 Found::Outcome(outcome) => {
                     self.sent = None;
-                    return Poll::Ready(outcome.map_err(ErrorKind::from));
+                    return Poll::Ready(outcome);
                 }
             }
         }

@@ -84,14 +84,17 @@ impl<T: Send + 'static> Future for CallFuture<T> {
                 None => return self.go_on(cx, Call::run),
             },
         };
-        let outcome = ready!(call.options.poll_outcome(cx));
-        if !call
-            .body
-            .is_over(call.options.client.shared(), era, &outcome)
-        {
-            return self.go_on(cx, |call| call.run_on(era, outcome));
-        }
-        let result = call.finish(outcome);
+        let result = match ready!(call.options.poll_outcome(cx)) {
+            Ok(payload) if call.body.is_all(era, &payload) => call.read_result(&payload),
+            outcome => {
+                let outcome = outcome.map_err(ErrorKind::from);
+                let shared = call.options.client.shared();
+                if !call.body.is_over(shared, era, &outcome) {
+                    return self.go_on(cx, |call| call.run_on(era, outcome));
+                }
+                call.finish(outcome)
+            }
+        };
         self.call = None;
         Poll::Ready(result)
     }

@@ -51,11 +51,29 @@ struct State {
     slots: Slots,
 }
 
+impl State {
+    /// Lets go of the lock, and wakes the owner if he waits.
+    #[inline]
+    fn wake_owner(mut state: MutexGuard<'_, Self>) {
+        let owner = state.owner.take();
+        drop(state);
+        if let Some(owner) = owner {
+            owner.wake();
+        }
+    }
+}
+
 impl Inbox {
     /// Puts a command in: false if nobody takes any more.
     #[inline]
     pub(crate) fn push(&self, command: Command) -> bool {
-        self.put(command, |_| {})
+        let mut state = self.lock();
+        if state.is_over {
+            return false;
+        }
+        state.commands.push(command);
+        State::wake_owner(state);
+        true
     }
 
     /// Puts in a command that has an outcome, for which the task waits that is polled now: false
@@ -63,23 +81,13 @@ impl Inbox {
     #[inline]
     pub(crate) fn ask(&self, key: CallKey, command: Command, cx: &Context<'_>) -> bool {
         let slot = Slot::new(cx);
-        self.put(command, |slots| slots.insert(key, slot))
-    }
-
-    #[inline]
-    fn put(&self, command: Command, prepare: impl FnOnce(&mut Slots)) -> bool {
-        let owner = {
-            let mut state = self.lock();
-            if state.is_over {
-                return false;
-            }
-            prepare(&mut state.slots);
-            state.commands.push(command);
-            state.owner.take()
-        };
-        if let Some(owner) = owner {
-            owner.wake();
+        let mut state = self.lock();
+        if state.is_over {
+            return false;
         }
+        state.slots.insert(key, slot);
+        state.commands.push(command);
+        State::wake_owner(state);
         true
     }
 

@@ -71,10 +71,15 @@ impl ToolCall {
         Some(params.map(|params| request.params = Some(params)))
     }
 
+    /// Is this result of the first request all there is?
+    pub(crate) fn is_all(era: Era, result: &Payload) -> bool {
+        matches!(task::begun(era, false, result), Ok(None))
+    }
+
     /// Is there no more to be done after this came of the first request?
     pub(crate) fn is_over(shared: &Shared, era: Era, outcome: &Result<Payload, ErrorKind>) -> bool {
         match outcome {
-            Ok(payload) => matches!(task::begun(era, false, payload), Ok(None)),
+            Ok(payload) => Self::is_all(era, payload),
             Err(kind) => !(mirrors(shared, era) && is_mismatch(kind)),
         }
     }
