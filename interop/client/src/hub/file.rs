@@ -92,7 +92,7 @@ fn revision(hub: &Hub, server: &Server) -> Result<(), String> {
     let ready = match state {
         MemberState::Ready(ready) => ready,
         // It cannot list resources without its database, and its tools are there all the same.
-        MemberState::ListingFailed { ready, reason }
+        MemberState::ListingFailed { ready, reason, .. }
             if server.name == "server-postgres" && reason.contains("ECONNREFUSED") =>
         {
             ready
