@@ -93,7 +93,10 @@ pub use resource::{
     IntoContents, Read, ResourceBuilder, ResourceFunction, TemplateBuilder, TemplateFunction,
     resource, template,
 };
-pub use schema::{NoArguments, SchemaError, lint as lint_schema};
+pub use schema::{
+    NoArguments, SchemaError, SchemaFault, SchemaFaultKind, faults as schema_faults,
+    lint as lint_schema,
+};
 pub use seal::{SealError, SealingKeys, SecretError};
 pub use server::Server;
 pub use service::{About, Answer, AnswerFuture, Call, Reply, Service};

@@ -37,7 +37,7 @@ use serde_json::Value;
 use switchboard_protocol::RawJson;
 
 pub(crate) use form::form_schema;
-pub use lint::lint;
+pub use lint::{SchemaFault, SchemaFaultKind, faults, lint};
 
 use tidy::Direction;
 

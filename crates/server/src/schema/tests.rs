@@ -435,3 +435,14 @@ fn the_lint_names_what_is_missing_and_where() {
         ],
     );
 }
+
+#[test]
+fn the_lint_says_the_place_as_a_json_pointer_too() {
+    let schema = r#"{"type":"object","properties":{"a/b":{"description":"A.","oneOf":[{"type":"object","properties":{"c":{}}}]}},"required":[],"additionalProperties":false}"#;
+    let faults = faults(&RawJson::parse(schema).unwrap());
+    // A choice of which one part is an object: the part says neither what is required nor what `c` is.
+    let places: Vec<_> = faults.iter().map(|fault| fault.pointer.as_str()).collect();
+    let part = "/properties/a~1b/oneOf/0";
+    let inner = format!("{part}/properties/c");
+    assert_eq!(places, [part, part, &inner]);
+}
