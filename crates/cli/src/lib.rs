@@ -15,19 +15,23 @@
 mod app;
 mod args;
 mod arguments;
+mod codegen;
 mod command;
 mod edit;
 mod exit;
 mod host;
 mod import;
 mod json;
+mod lint;
 mod logins;
 mod output;
 mod parts;
+mod pointer;
 mod servers;
 mod signature;
 mod source;
 mod target;
+mod tool_file;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -11,13 +11,25 @@ use super::look::Of;
 #[command(after_help = "Examples:\n  \
                   switchboard lint\n  \
                   switchboard lint github --json\n  \
-                  switchboard lint --strict -- ./my-server")]
+                  switchboard lint --strict -- ./my-server\n  \
+                  switchboard lint --file tools.json\n  \
+                  switchboard lint --rules\n\n\
+                  Ends with 6 if there are errors, and with --strict if there are warnings.")]
 pub(crate) struct Lint {
     #[command(flatten)]
     pub(crate) of: Of,
     /// Warnings count as errors
     #[arg(long)]
     pub(crate) strict: bool,
+    /// Notes are shown too: what some providers take less of than is meant
+    #[arg(long, short = 'a')]
+    pub(crate) all: bool,
+    /// Tools from a file: a list, or an object with `tools`; `-` is standard input
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["server", "command"])]
+    pub(crate) file: Option<PathBuf>,
+    /// Only show the rules, and whose they are
+    #[arg(long, conflicts_with_all = ["server", "command", "file"])]
+    pub(crate) rules: bool,
 }
 
 /// Write types for the tools of servers
@@ -31,6 +43,9 @@ pub(crate) struct Codegen {
     /// In which language
     #[arg(long, short = 'l', value_enum, default_value_t)]
     pub(crate) lang: Language,
+    /// Tools from a file: a list, or an object with `tools`; `-` is standard input
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["server", "command"])]
+    pub(crate) file: Option<PathBuf>,
     /// Where to; standard output without it
     #[arg(long, short = 'o', value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
@@ -41,8 +56,10 @@ pub(crate) struct Codegen {
 pub(crate) enum Language {
     /// TypeScript declarations
     #[default]
+    #[value(alias = "ts")]
     Typescript,
     /// Rust types
+    #[value(alias = "rs")]
     Rust,
 }
 
@@ -78,7 +95,10 @@ pub(crate) enum Shell {
     /// fish
     Fish,
     /// PowerShell
+    #[value(alias = "pwsh")]
     Powershell,
+    /// Elvish
+    Elvish,
 }
 
 /// All servers as one, for other programs
