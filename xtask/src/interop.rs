@@ -5,6 +5,7 @@
 
 mod authority;
 mod clients;
+mod codegen;
 mod conformance;
 mod core;
 mod hub;
@@ -29,6 +30,7 @@ const PARTS: &[Part] = &[
     part("hub", hub::run),
     part("authority", authority::run),
     part("telemetry", telemetry::run),
+    part("codegen", codegen::run),
     part("conformance", conformance::run),
     part("conformance-client", conformance::client::run),
 ];

@@ -119,6 +119,16 @@ pub(crate) fn conformance(workspace: &Workspace) -> Result<Suite, String> {
     })
 }
 
+/// A folder with the servers and the compiler that `interop/codegen/package.json` names.
+pub(crate) fn codegen(workspace: &Workspace) -> Result<PathBuf, String> {
+    npm(&workspace.root.join("interop").join("codegen"), "codegen")
+}
+
+/// Where types that were generated are compiled: what they need never changes.
+pub(crate) fn codegen_target() -> Result<PathBuf, String> {
+    Ok(cache()?.join("codegen-rust"))
+}
+
 /// rmcp's client, built from `interop/rmcp`.
 pub(crate) fn rmcp_client(workspace: &Workspace) -> Result<PathBuf, String> {
     let folder = rmcp_target()?;

@@ -130,6 +130,10 @@ pub(crate) enum Verb {
     Doctor(check::Doctor),
     Completion(check::Completion),
     Serve(check::Serve),
+    #[command(name = "__complete")]
+    CompleteWords(check::CompleteWords),
+    #[command(name = "__man")]
+    Man(check::Man),
 }
 
 /// A time with its unit: `500ms`, `30s`, `2m`, `1h`; seconds without one.

@@ -9,6 +9,7 @@ mod auth;
 mod call;
 mod codegen;
 mod complete;
+mod complete_words;
 mod completion;
 mod demo;
 mod diff;
@@ -20,6 +21,7 @@ mod lint;
 mod login;
 mod logout;
 mod ls;
+mod man;
 mod prompt;
 mod prompts;
 mod raw;
@@ -70,5 +72,7 @@ pub(crate) async fn run(verb: &Verb, app: &App) -> Result<Outcome, Failure> {
         Verb::Doctor(args) => doctor::run(args, app).await,
         Verb::Completion(args) => completion::run(args, app).await,
         Verb::Serve(args) => serve::run(args, app).await,
+        Verb::CompleteWords(args) => complete_words::run(args, app).await,
+        Verb::Man(args) => man::run(args, app),
     }
 }

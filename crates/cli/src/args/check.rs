@@ -101,6 +101,41 @@ pub(crate) enum Shell {
     Elvish,
 }
 
+/// What could come next on a command line; the scripts of `completion` ask for it
+#[derive(Args, Debug)]
+#[command(
+    name = "__complete",
+    hide = true,
+    after_help = "Examples:\n  \
+                  switchboard __complete -- switchboard call git"
+)]
+pub(crate) struct CompleteWords {
+    /// The line up to the cursor, for shells that break words in their own way
+    #[arg(long, conflicts_with = "words", allow_hyphen_values = true)]
+    pub(crate) line: Option<String>,
+    /// Where the shell breaks words: only what is behind the last break is printed
+    #[arg(
+        long,
+        default_value = "",
+        hide_default_value = true,
+        allow_hyphen_values = true
+    )]
+    pub(crate) breaks: String,
+    /// The words, the last of which is being typed
+    #[arg(last = true)]
+    pub(crate) words: Vec<String>,
+}
+
+/// Write the manual page
+#[derive(Args, Debug)]
+#[command(
+    name = "__man",
+    hide = true,
+    after_help = "Examples:\n  \
+                  switchboard __man > switchboard.1"
+)]
+pub(crate) struct Man {}
+
 /// All servers as one, for other programs
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
