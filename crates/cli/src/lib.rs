@@ -18,6 +18,7 @@ mod arguments;
 mod codegen;
 mod command;
 mod completion;
+mod doctor;
 mod edit;
 mod exit;
 mod host;

@@ -40,6 +40,7 @@ pub struct Handlers {
     change: Option<Tell<Change>>,
     other: Option<Tell<Notification>>,
     stderr: Option<Read>,
+    noise: Option<Read>,
     extensions: Map<String, Value>,
 }
 
@@ -146,6 +147,13 @@ impl Handlers {
         self
     }
 
+    /// Hears what the server's process writes to its standard output that is no message.
+    #[must_use]
+    pub fn on_noise(mut self, hear: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        self.noise = Some(Box::new(hear));
+        self
+    }
+
     /// Declares an extension, with its settings.
     #[must_use]
     pub fn extension(
@@ -235,6 +243,12 @@ impl Host for Handlers {
 
     fn hear_stderr(&self, line: &str) {
         if let Some(hear) = &self.stderr {
+            hear(line);
+        }
+    }
+
+    fn hear_noise(&self, line: &str) {
+        if let Some(hear) = &self.noise {
             hear(line);
         }
     }

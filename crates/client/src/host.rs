@@ -89,6 +89,12 @@ pub trait Host: Send + Sync + 'static {
     fn hear_stderr(&self, line: &str) {
         let _ = line;
     }
+
+    /// A line that the server's process wrote to its standard output and that is no message; the
+    /// beginning of it, safe to print. It was passed over.
+    fn hear_noise(&self, line: &str) {
+        let _ = line;
+    }
 }
 
 fn refuse<'a, T>(asked: Asked) -> Answering<'a, T> {

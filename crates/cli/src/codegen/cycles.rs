@@ -6,10 +6,10 @@ use super::shape::{Schema, Shape};
 /// a type for that, and everything fits it.
 pub(super) fn cut(schema: &mut Schema) {
     for number in 0..schema.definitions.len() {
-        if reaches(schema, number, number, bare) {
-            if let Some(definition) = schema.definitions.get_mut(number) {
-                definition.shape = Shape::Unknown;
-            }
+        if reaches(schema, number, number, bare)
+            && let Some(definition) = schema.definitions.get_mut(number)
+        {
+            definition.shape = Shape::Unknown;
         }
     }
 }

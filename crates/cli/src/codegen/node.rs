@@ -12,8 +12,8 @@ pub(super) enum Node {
     Bool(bool),
     Number(Number),
     Text(String),
-    List(Vec<Node>),
-    Object(Vec<(String, Node)>),
+    List(Vec<Self>),
+    Object(Vec<(String, Self)>),
 }
 
 impl Node {

@@ -31,13 +31,13 @@ pub(super) enum Shape {
     Text,
     /// This one.
     Literal(Node),
-    List(Box<Shape>),
+    List(Box<Self>),
     Tuple(Tuple),
     Object(Object),
     /// Any of these; at least two, none of which is one itself.
-    Union(Vec<Shape>),
+    Union(Vec<Self>),
     /// All of these at once; at least two.
-    Both(Vec<Shape>),
+    Both(Vec<Self>),
     /// A definition.
     Named(usize),
 }

@@ -68,11 +68,9 @@ fn step(
                     );
                 }
             }
-            (Kind::One | Kind::Either, Value::Object(_) | Value::Bool(_)) => {
-                // Closing an object is not a schema that anybody stumbles over.
-                if value.is_object() {
-                    step(value, &place, depth, false, left, visit);
-                }
+            // Whether others are allowed at all is no schema that anybody stumbles over.
+            (Kind::One | Kind::Either, Value::Object(_)) => {
+                step(value, &place, depth, false, left, visit);
             }
             (Kind::List | Kind::Either, Value::Array(parts)) => {
                 for (index, inner) in parts.iter().enumerate() {

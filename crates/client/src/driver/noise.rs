@@ -15,6 +15,8 @@ use crate::report::Report;
 pub(super) struct Noise {
     count: u64,
     first: Option<String>,
+    /// The last one, until somebody has heard it.
+    fresh: Option<String>,
 }
 
 impl Noise {
@@ -34,11 +36,18 @@ impl Noise {
             return Err(malformed);
         }
         self.count += 1;
+        let beginning = text.get(..LONGEST.min(text.len())).unwrap_or_default();
+        let beginning = String::from_utf8_lossy(beginning).into_owned();
         if self.first.is_none() {
-            let beginning = text.get(..LONGEST.min(text.len())).unwrap_or_default();
-            self.first = Some(String::from_utf8_lossy(beginning).into_owned());
+            self.first = Some(beginning.clone());
         }
+        self.fresh = Some(beginning);
         glued(text, limits).ok_or(malformed)
+    }
+
+    /// What the last line was, if it was none of the protocol's and nobody has heard it.
+    pub(super) fn take_fresh(&mut self) -> Option<String> {
+        self.fresh.take()
     }
 
     pub(super) fn describe(&self, report: &mut Report) {

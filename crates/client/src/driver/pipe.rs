@@ -12,7 +12,9 @@ use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
 use switchboard_protocol::framing::Line;
-use switchboard_protocol::jsonrpc::{FrameReader, Limits as MessageLimits, Message};
+use switchboard_protocol::jsonrpc::{
+    Frame, FrameReader, Limits as MessageLimits, Malformed, Message,
+};
 use switchboard_protocol::machine::Lane;
 use switchboard_protocol::machine::client::{Agreed, Departure, Failure, Input};
 use switchboard_transport::lines::Lines;
@@ -27,6 +29,7 @@ use crate::driver::timer::Timer;
 use crate::error::Cause;
 use crate::inbox::Command;
 use crate::report::{Phase, Reason, Report};
+use crate::words::plain;
 
 /// Owns a connection to a process from its start to its end.
 pub(super) async fn run_process(spec: ProcessSpec, mut desk: Desk) {
@@ -250,15 +253,24 @@ where
             }
         }
         let lane = Lane::SHARED;
-        let frame = self.seen.noise.read(&line, &self.limits);
+        let frame = self.read_frame(&line);
         self.handle(now, Input::Received { lane, frame });
+    }
+
+    /// Reads a line as a message, and lets the host hear one that is none.
+    fn read_frame(&mut self, line: &Line) -> Result<Frame, Malformed> {
+        let frame = self.seen.noise.read(line, &self.limits);
+        if let Some(noise) = self.seen.noise.take_fresh() {
+            self.desk.shared().host.hear_noise(&plain(&noise, HEARD));
+        }
+        frame
     }
 
     /// A last line needs no line feed. One that breaks off is no message: how the server ended
     /// says more than where the text did.
     fn take_last_line(&mut self) {
         while let Some(line) = self.lines.finish_line() {
-            let frame = self.seen.noise.read(&line, &self.limits);
+            let frame = self.read_frame(&line);
             if frame.is_ok() {
                 let lane = Lane::SHARED;
                 self.handle(now(), Input::Received { lane, frame });
@@ -413,3 +425,5 @@ const LINES: usize = 512;
 
 /// Longer than anybody waits.
 const FOREVER: Duration = Duration::from_secs(60 * 60 * 24 * 365);
+/// Characters of a line that is no message; more says nothing more.
+const HEARD: usize = 200;

@@ -4,6 +4,7 @@
 
 use std::io::Write;
 use std::process::Command;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -398,6 +399,24 @@ async fn noise_is_told_when_the_connection_fails() {
     let words = ["2 lines on its standard output", "Welcome!"];
     check_error(&error, Class::Timeout, &words, false).unwrap();
     server.check_goes().unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn noise_is_heard_by_the_host_when_the_connection_works() {
+    let server = Server::stdio("noise-before", Eras::Modern);
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let hear = Arc::clone(&heard);
+    let host = switchboard_client::Handlers::new()
+        .on_noise(move |line| hear.lock().unwrap().push(line.to_owned()));
+    let client = Client::connect_with(server.spec(), host).await.unwrap();
+    alive(&client).await.unwrap();
+    client.close().await;
+    server.check_gone().unwrap();
+    let heard = heard.lock().unwrap();
+    assert!(
+        heard.iter().any(|line| line.contains("Welcome!")),
+        "{heard:?}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
