@@ -235,16 +235,6 @@ pub(crate) fn cache_folder() -> Option<PathBuf> {
         () => path_in("XDG_CACHE_HOME").or_else(|| Some(path_in("HOME")?.join(".cache")))?,
     };
     Some(folder.join("switchboard").join("servers"))
-    let path = |name: &str| {
-        let path = PathBuf::from(env::var_os(name)?);
-        path.is_absolute().then_some(path)
-    };
-    let folder = match () {
-        () if cfg!(windows) => path("LOCALAPPDATA")?,
-        () if cfg!(target_os = "macos") => path("HOME")?.join("Library/Caches"),
-        () => path("XDG_CACHE_HOME").or_else(|| Some(path("HOME")?.join(".cache")))?,
-    };
-    Some(folder.join("switchboard"))
 }
 
 /// Where programs keep what their users configure.

@@ -7,13 +7,13 @@
 use std::collections::{HashMap, VecDeque};
 
 use super::cycles;
-use super::node::Node;
+use super::node::{self, Node};
 use super::shape::{Comment, Field, Named, Object, Rest, Schema, Shape, Tuple};
 use crate::pointer;
 
 /// Reads a schema.
 pub(super) fn read(text: &str) -> Schema {
-    let root = Node::parse(text).unwrap_or(Node::Null);
+    let root = Node::read(text.as_bytes());
     let mut reader = Reader {
         root: &root,
         places: HashMap::from([(String::new(), 0)]),
@@ -52,22 +52,22 @@ impl<'a> Reader<'a> {
             _ => return Shape::Unknown,
         }
         let mut parts = Vec::new();
-        if let Some(reference) = node.member("$ref").and_then(Node::as_text) {
+        if let Some(reference) = node.get("$ref").and_then(Node::as_str) {
             parts.push(self.reference(reference));
         }
         parts.push(self.own(node));
         for keyword in ["anyOf", "oneOf"] {
-            if let Some(choice) = node.member(keyword).filter(|list| !list.items().is_empty()) {
+            if let Some(choice) = node.get(keyword).filter(|list| !list.items().is_empty()) {
                 let shapes: Vec<Shape> =
                     choice.items().iter().map(|part| self.shape(part)).collect();
                 parts.push(Shape::union(shapes));
             }
         }
-        for part in node.member("allOf").map(Node::items).unwrap_or_default() {
+        for part in node.get("allOf").map(Node::items).unwrap_or_default() {
             parts.push(self.shape(part));
         }
         let shape = Shape::both(parts);
-        match node.member("nullable") {
+        match node.get("nullable") {
             Some(Node::Bool(true)) => Shape::union([shape, Shape::Null]),
             _ => shape,
         }
@@ -75,27 +75,27 @@ impl<'a> Reader<'a> {
 
     /// What is said without other schemas.
     fn own(&mut self, node: &'a Node) -> Shape {
-        if let Some(value) = node.member("const") {
+        if let Some(value) = node.get("const") {
             return Shape::Literal(value.clone());
         }
-        if let Some(values) = node.member("enum").filter(|list| !list.items().is_empty()) {
+        if let Some(values) = node.get("enum").filter(|list| !list.items().is_empty()) {
             return Shape::union(values.items().iter().map(|value| match value {
                 Node::Null => Shape::Null,
                 value => Shape::Literal(value.clone()),
             }));
         }
-        match node.member("type") {
+        match node.get("type") {
             Some(Node::Text(name)) => self.of_type(name, node),
             Some(Node::List(names)) if !names.is_empty() => {
-                let names = names.iter().filter_map(Node::as_text);
+                let names = names.iter().filter_map(Node::as_str);
                 Shape::union(
                     names
                         .map(|name| self.of_type(name, node))
                         .collect::<Vec<_>>(),
                 )
             }
-            _ if OBJECT.iter().any(|keyword| node.member(keyword).is_some()) => self.object(node),
-            _ if LIST.iter().any(|keyword| node.member(keyword).is_some()) => self.list(node),
+            _ if OBJECT.iter().any(|keyword| node.get(keyword).is_some()) => self.object(node),
+            _ if LIST.iter().any(|keyword| node.get(keyword).is_some()) => self.list(node),
             _ => Shape::Unknown,
         }
     }
@@ -114,11 +114,11 @@ impl<'a> Reader<'a> {
     }
 
     fn object(&mut self, node: &'a Node) -> Shape {
-        let required = node.member("required").map(Node::items).unwrap_or_default();
-        let required: Vec<&str> = required.iter().filter_map(Node::as_text).collect();
+        let required = node.get("required").map(Node::items).unwrap_or_default();
+        let required: Vec<&str> = required.iter().filter_map(Node::as_str).collect();
         let mut fields: Vec<Field> = Vec::new();
         for (name, property) in node
-            .member("properties")
+            .get("properties")
             .map(Node::members)
             .unwrap_or_default()
         {
@@ -142,15 +142,15 @@ impl<'a> Reader<'a> {
             }
         }
         let patterns = node
-            .member("patternProperties")
+            .get("patternProperties")
             .map(Node::members)
             .unwrap_or_default();
         let patterns: Vec<Shape> = patterns
             .iter()
             .map(|(_, inner)| self.shape(inner))
             .collect();
-        let said = node.member("additionalProperties");
-        let rest = match said.or_else(|| node.member("unevaluatedProperties")) {
+        let said = node.get("additionalProperties");
+        let rest = match said.or_else(|| node.get("unevaluatedProperties")) {
             Some(Node::Bool(false)) if patterns.is_empty() => Rest::None,
             Some(Node::Bool(false)) => Rest::Some(Box::new(Shape::union(patterns))),
             Some(other) => {
@@ -164,18 +164,18 @@ impl<'a> Reader<'a> {
     }
 
     fn list(&mut self, node: &'a Node) -> Shape {
-        let items = node.member("items");
+        let items = node.get("items");
         // Before 2020-12 the places were in `items`, and what follows in `additionalItems`.
-        let (places, rest) = match (node.member("prefixItems"), items) {
+        let (places, rest) = match (node.get("prefixItems"), items) {
             (Some(places @ Node::List(_)), rest) => (places.items(), rest),
-            (_, Some(Node::List(places))) => (places.as_slice(), node.member("additionalItems")),
+            (_, Some(Node::List(places))) => (places.as_slice(), node.get("additionalItems")),
             (_, Some(item)) => {
                 return Shape::List(Box::new(self.shape(item)));
             }
             _ => return Shape::List(Box::new(Shape::Unknown)),
         };
-        let most = node.member("maxItems").and_then(Node::as_count);
-        let least = node.member("minItems").and_then(Node::as_count);
+        let most = node.get("maxItems").and_then(node::count);
+        let least = node.get("minItems").and_then(node::count);
         let shapes: Vec<Shape> = places.iter().map(|place| self.shape(place)).collect();
         let is_whole = most.is_some_and(|most| most <= shapes.len());
         let rest = match rest {
@@ -199,7 +199,7 @@ impl<'a> Reader<'a> {
         if let Some(number) = self.places.get(&place) {
             return Shape::Named(*number);
         }
-        let target = root.pointer(&place);
+        let target = node::find(root, &place);
         let Some(target) = target.filter(|_| self.places.len() < MOST_DEFINITIONS) else {
             return Shape::Unknown;
         };
@@ -213,19 +213,19 @@ impl<'a> Reader<'a> {
 }
 
 fn comment(node: &Node) -> Comment {
-    let text = |name: &str| node.member(name).and_then(Node::as_text);
+    let text = |name: &str| node.get(name).and_then(Node::as_str);
     let text = text("description").or_else(|| text("title"));
     let text = text.filter(|text| !text.trim().is_empty());
     let mut tags = Vec::new();
     for keyword in TAGS {
-        match node.member(keyword) {
+        match node.get(keyword) {
             None | Some(Node::Object(_)) => {}
             Some(Node::Bool(false)) if *keyword == "deprecated" => {}
             Some(Node::Bool(true)) if *keyword == "deprecated" => {
                 tags.push((*keyword, String::new()));
             }
             Some(Node::Text(text)) if *keyword != "default" => tags.push((*keyword, text.clone())),
-            Some(value) => tags.push((*keyword, value.to_string())),
+            Some(value) => tags.push((*keyword, node::written(value))),
         }
     }
     Comment {

@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 use super::comment;
 use super::name::{Names, pascal, plain};
-use super::node::{Node, quoted};
+use super::node::{Node, quoted, written};
 use super::shape::{Comment, Object, Rest, Schema, Shape, Tuple};
 use super::{Definition, ServerTools, definitions, sorted};
 
@@ -310,7 +310,7 @@ fn literal(value: &Node) -> String {
                 .map(|(name, value)| format!("{}: {}", key(name), literal(value)));
             format!("{{ {} }}", members.collect::<Vec<_>>().join("; "))
         }
-        value => value.to_string(),
+        value => written(value),
     }
 }
 
