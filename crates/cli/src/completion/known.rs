@@ -224,9 +224,10 @@ fn of_tool(tool: &Tool, said: &[String], current: &str) -> Vec<Candidate> {
         }
         if !is_said(said, name) {
             let about = first_line(property.get("description").and_then(Value::as_str));
-            let about = match is_required(name) {
-                true => format!("required: {about}"),
-                false => about,
+            let about = match (is_required(name), about.as_str()) {
+                (true, "") => "required".to_owned(),
+                (true, about) => format!("required: {about}"),
+                (false, about) => about.to_owned(),
             };
             found.push((
                 !is_required(name),

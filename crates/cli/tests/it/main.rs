@@ -4,6 +4,8 @@
 //! - `place`: a folder with a configuration, and the binary run in it
 //! - `child`: servers that are really run
 //! - `looking`: what servers offer; `calling`: what is done with it; `asking`: what they ask
+//! - `judging`: what is said about tools and written for them; `examining`: what is wrong with
+//!   servers; `completing`: what could come next
 //! - `ending`: every number that a command can end with
 
 #![expect(
@@ -14,6 +16,9 @@
 mod asking;
 mod calling;
 mod child;
+mod completing;
 mod ending;
+mod examining;
+mod judging;
 mod looking;
 mod place;
