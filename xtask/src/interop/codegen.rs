@@ -1,7 +1,8 @@
 //! What `switchboard codegen` writes for real servers, before the compilers of the languages.
 //!
 //! Everything at once, as a user would: one file of declarations for all servers under
-//! `tsc --strict` with a program that uses them, one file of types in a crate with tests.
+//! `tsc --strict` with a program that uses them, one file of types in a crate with tests. Then the
+//! same with schemas that nobody wrote.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -36,6 +37,11 @@ pub(super) fn run(workspace: &Workspace) -> Outcome {
         &mut outcome,
         "rustc takes the types without a warning",
         place.rust(workspace),
+    );
+    record(
+        &mut outcome,
+        "both take types of random schemas",
+        place.random(workspace),
     );
     record(&mut outcome, "lint judges every tool", place.lint());
     outcome
@@ -107,15 +113,17 @@ impl Place {
         let mut command = self.switchboard(&["codegen", "--out", "tools.d.ts"]);
         process::run_bounded(&mut command, Show::All, LIMIT)?.check("switchboard codegen")?;
         copy(&self.sources.join("use.ts"), &self.scratch.join("use.ts"))?;
+        self.tsc(&["tools.d.ts", "use.ts"])
+    }
+
+    fn tsc(&self, files: &[&str]) -> Result<(), String> {
         let mut command = Command::new("node");
         let compiler = self.node.join("node_modules").join("typescript");
         command.arg(compiler.join("bin").join("tsc"));
         command.args(["--strict", "--noEmit", "--exactOptionalPropertyTypes"]);
         // With everything that a browser declares: a server may be called like one of them.
         command.args(["--target", "es2022", "--lib", "es2022,dom"]);
-        command
-            .args(["tools.d.ts", "use.ts"])
-            .current_dir(&self.scratch);
+        command.args(files).current_dir(&self.scratch);
         process::run_bounded(&mut command, Show::All, LIMIT)?.check("tsc")
     }
 
@@ -127,15 +135,41 @@ impl Place {
             &workspace.root.join("Cargo.lock"),
             &self.scratch.join("Cargo.lock"),
         )?;
-        copy(
-            &self.sources.join("use.rs"),
-            &self.scratch.join("tests").join("use.rs"),
-        )?;
+        let uses = self.scratch.join("tests").join("use.rs");
+        copy(&self.sources.join("use.rs"), &uses)?;
+        self.cargo(workspace, "test")
+    }
+
+    fn cargo(&self, workspace: &Workspace, verb: &str) -> Result<(), String> {
         let mut command = workspace.cargo();
-        command.args(["test", "--quiet"]).current_dir(&self.scratch);
+        command.args([verb, "--quiet"]).current_dir(&self.scratch);
         command.arg("--target-dir").arg(tools::codegen_target()?);
         command.env("RUSTFLAGS", "-Dwarnings");
-        process::run(&mut command, Show::All)?.check("cargo test of the types")
+        process::run(&mut command, Show::All)?.check("cargo with the types")
+    }
+
+    /// Schemas that nobody wrote, the same every time. After the others: it takes their place.
+    fn random(&self, workspace: &Workspace) -> Result<(), String> {
+        let mut command = Command::new("python3");
+        command.arg(self.sources.join("random_tools.py"));
+        command.args([SEED, RANDOM]);
+        let made = answer_of(&mut command)?;
+        write(&self.scratch.join("random.json"), &made.to_string())?;
+        for (language, file) in [("typescript", "random.d.ts"), ("rust", "src/lib.rs")] {
+            let words = [
+                "codegen",
+                "--file",
+                "random.json",
+                "--lang",
+                language,
+                "--out",
+                file,
+            ];
+            let mut command = self.switchboard(&words);
+            process::run_bounded(&mut command, Show::All, LIMIT)?.check("switchboard codegen")?;
+        }
+        self.tsc(&["random.d.ts"])?;
+        self.cargo(workspace, "check")
     }
 
     fn lint(&self) -> Result<(), String> {
@@ -171,6 +205,9 @@ fn copy(from: &Path, to: &Path) -> Result<(), String> {
 
 /// The pinned servers have 440.
 const TOOLS: u64 = 430;
+/// Any would do; this one gives every kind of schema.
+const SEED: &str = "1";
+const RANDOM: &str = "400";
 const LIMIT: Duration = Duration::from_secs(120);
 const MANIFEST: &str = r#"
 [package]

@@ -224,6 +224,37 @@ fn a_definition_that_contains_itself_has_a_name_of_its_own() {
 }
 
 #[test]
+fn a_definition_that_stands_beside_a_list_of_itself_is_cut() {
+    let schema = r##"{"$ref":"#/$defs/a","$defs":{
+        "a":{"allOf":[{"properties":{"x":{"$ref":"#/$defs/a"}}},{"prefixItems":[{"$ref":"#/$defs/b"}]}]},
+        "b":{"anyOf":[{"type":"string"},{"$ref":"#/$defs/a"}]},
+        "good":{"allOf":[{"properties":{"x":{"$ref":"#/$defs/good"}}},{"$ref":"#/$defs/a"}]}}}"##;
+    let read = read::read(schema);
+    let shape = |hint: &str| {
+        let mut found = read.definitions.iter().filter(|own| own.hint == hint);
+        found.next().map(|own| own.shape.clone())
+    };
+    assert_eq!(shape("a"), Some(shape::Shape::Unknown));
+    let optional = read::read(r##"{"prefixItems":[{"$ref":"#"}],"maxItems":1}"##);
+    assert_eq!(optional.definitions[0].shape, shape::Shape::Unknown);
+    let required = read::read(r##"{"prefixItems":[{"$ref":"#"}],"minItems":1,"maxItems":1}"##);
+    assert!(matches!(
+        required.definitions[0].shape,
+        shape::Shape::Tuple(_)
+    ));
+    // An object may hold itself.
+    let good = schema.replace(
+        r##""$ref":"#/$defs/a","$defs""##,
+        r##""$ref":"#/$defs/good","$defs""##,
+    );
+    let read = read::read(&good);
+    assert!(
+        matches!(&read.definitions[1].shape, shape::Shape::Both(_)),
+        "{read:?}"
+    );
+}
+
+#[test]
 fn the_order_of_the_list_changes_nothing_and_that_of_properties_is_kept() {
     let text = r#"{"name":"a","inputSchema":{"type":"object","properties":{"z":{},"a":{}}}}"#;
     let one: Tool = serde_json::from_str(text).unwrap();

@@ -346,6 +346,8 @@ fn honest_words_are_left_alone() {
         "Use this tool before updating the domain.",
         "The SHA-256 e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855 of a file.",
         "Tells what the tool has found.",
+        "Gets an upload URL with authentication credentials for uploading files to a website.",
+        "Send password reset mails to users. Get the value of all cookies.",
     ] {
         check(with_description(text), &[]);
     }

@@ -286,10 +286,9 @@ const STEERING: &[Phrase] = &[
 const EXFILTRATION: &[Phrase] = &[
     &[
         one(&[
-            "read", "cat", "open", "load", "get", "fetch", "pass", "send", "include", "append",
-            "provide", "attach", "paste",
+            "read", "cat", "pass", "send", "include", "append", "provide", "attach", "paste",
         ]),
-        within(4, &["contents", "content", "value"]),
+        within(4, &["contents", "content"]),
         within(
             5,
             &[
@@ -299,30 +298,22 @@ const EXFILTRATION: &[Phrase] = &[
                 "passwords",
                 "secrets",
                 "keychain",
-                "cookies",
             ],
         ),
     ],
     &[
-        one(&[
-            "send",
-            "forward",
-            "upload",
-            "post",
-            "transmit",
-            "exfiltrate",
-            "leak",
-            "bcc",
-        ]),
+        one(&["send", "forward", "transmit", "exfiltrate", "leak", "bcc"]),
         within(
-            4,
+            2,
+            &["your", "all", "any", "user", "users", "these", "their"],
+        ),
+        within(
+            2,
             &[
                 "conversation",
                 "credentials",
-                "password",
                 "passwords",
                 "secrets",
-                "tokens",
                 "keys",
                 "history",
             ],
