@@ -188,6 +188,14 @@ fn rust_names_are_valid_and_renamed() {
 }
 
 #[test]
+fn no_variant_is_called_like_a_keyword() {
+    let schema =
+        r#"{"anyOf":[{"type":"string"},{"type":"object","properties":{"tag":{"const":"Self"}}}]}"#;
+    let text = argument(rust, schema);
+    assert!(text.contains(" Self2(TInputASelf),"), "{text}");
+}
+
+#[test]
 fn a_definition_that_contains_itself_has_a_name_of_its_own() {
     let schema = json!({
         "type": "object",

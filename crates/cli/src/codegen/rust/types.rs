@@ -243,7 +243,7 @@ impl<'a> Types<'a> {
         push_line(&mut text, "", DERIVES);
         push_line(&mut text, "", "#[serde(untagged)]");
         push_line(&mut text, "", &format!("pub enum {name} {{"));
-        let mut variants = Names::default();
+        let mut variants = Names::without(&["Self"]);
         let mut types: Vec<String> = Vec::new();
         let words: Vec<&String> = parts.iter().filter_map(as_word).collect();
         if !words.is_empty() {
