@@ -94,11 +94,6 @@ impl Failure {
         Self::new(Exit::Usage, message)
     }
 
-    /// A verb that is still to be written.
-    pub(crate) fn missing(verb: &str) -> Self {
-        Self::unexpected(format!("`switchboard {verb}` is not there yet"))
-    }
-
     #[must_use]
     pub(crate) fn server(mut self, server: &str) -> Self {
         self.server = Some(server.to_owned());
