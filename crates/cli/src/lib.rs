@@ -8,7 +8,9 @@
 //!    schemas as people read them; `parts`: what is shown of results; `json`: JSON in its order;
 //!    `host`: what servers ask
 //! 5. `edit`: files changed in place; `import`: files of other programs
-//! 6. `output`: the only code that prints; `exit`: how it ended, as a number with a meaning
+//! 6. `lint`, `codegen`: what can be known from definitions alone, with `pointer` and `tool_file`;
+//!    `doctor`: what is wrong with servers; `completion`, `manual`: what is known of the verbs
+//! 7. `output`: the only code that prints; `exit`: how it ended, as a number with a meaning
 //!
 //! `docs/decisions/0008-a-command-line-over-the-hub.md` in the repository says why.
 
