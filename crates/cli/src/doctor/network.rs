@@ -9,8 +9,9 @@ use http::Uri;
 use rustls::pki_types::ServerName;
 use rustls::{CertificateError, ClientConfig, RootCertStore};
 use switchboard_auth::{Bearer, Place, TokenSource};
-use switchboard_client::{Client, State};
+use switchboard_client::{Client, Reason, State};
 use switchboard_hub::{Hub, MemberState, Resolved, ResolvedAuth, ServerConfig};
+use switchboard_protocol::machine::client::Failure;
 use tokio::net::{TcpStream, lookup_host};
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
@@ -225,6 +226,10 @@ fn refusal(error: &io::Error, host: &str) -> (String, String) {
                 "add the authority of your company or of the server to those of your system"
                     .to_owned(),
             ),
+            other if other.to_string().contains("CaUsedAsEndEntity") => (
+                format!("the certificate of {host} is signed by itself"),
+                "get one from an authority; your own is fine, if this machine trusts it".to_owned(),
+            ),
             other => (other.to_string(), "tell who runs the server".to_owned()),
         },
         Some(rustls::Error::InvalidMessage(_)) => (
@@ -292,7 +297,7 @@ async fn talk(config: &ServerConfig, resolved: Resolved, chart: &mut Chart) {
             logged_in(config, chart).await;
         }
         State::Failed(report) => {
-            if let switchboard_client::Reason::Http(failure) = &report.reason {
+            if let Reason::Http(failure) = &report.reason {
                 let detail = failure.to_string();
                 let cure = super::cure::of_report(&report);
                 client.close().await;
@@ -301,7 +306,14 @@ async fn talk(config: &ServerConfig, resolved: Resolved, chart: &mut Chart) {
                 });
                 return chart.fail(exit, "http", detail, cure);
             }
-            chart.ok("http", "it answers");
+            // One that says nothing at all does not answer.
+            let is_silent = matches!(
+                &report.reason,
+                Reason::Protocol(Failure::TimedOut(_) | Failure::Unreachable(_))
+            );
+            if !is_silent {
+                chart.ok("http", "it answers");
+            }
             talk::check_remote(client, opened, time, name, chart).await;
         }
         _ => {
