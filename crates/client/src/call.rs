@@ -14,7 +14,9 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use switchboard_protocol::jsonrpc::MethodName;
-use switchboard_protocol::machine::client::{CallKey, CallRequest, Timeouts as CallTimeouts};
+use switchboard_protocol::machine::client::{
+    CallKey, CallRequest, OnBehalf, Timeouts as CallTimeouts,
+};
 use switchboard_protocol::types::{CallToolResult, ProgressNotificationParams};
 use switchboard_protocol::{Era, Method, Payload};
 
@@ -74,6 +76,7 @@ struct Special {
     cancel: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     /// What the caller adds to the `_meta` of its requests.
     meta: Map<String, Value>,
+    on_behalf: Option<Arc<OnBehalf>>,
 }
 
 /// What a call asks for.
@@ -161,6 +164,13 @@ impl<T> Call<T> {
         }
     }
 
+    /// Makes it for somebody else, of whom the server hears in our place: for whoever stands
+    /// between clients and servers. A server of the handshake era knows only us.
+    pub fn on_behalf(mut self, whom: OnBehalf) -> Self {
+        self.options.special().on_behalf = Some(Arc::new(whom));
+        self
+    }
+
     pub(crate) fn read_as<U>(self, read: fn(&Payload) -> Result<U, ErrorKind>) -> Call<U> {
         Call {
             options: self.options,
@@ -197,6 +207,20 @@ impl<T> Call<T> {
         } else {
             error.unsent()
         }
+    }
+}
+
+impl Call<Payload> {
+    /// A call with parameters that were written elsewhere.
+    pub(crate) fn passed_on(client: Client, method: MethodName, params: Option<Payload>) -> Self {
+        let body = match (method.known(), params) {
+            (Some(Method::ToolsCall), Some(params)) => Body::Tool(ToolCall::passed_on(params)),
+            (_, params) => Body::Plain(Plain {
+                method,
+                params: Ok(params),
+            }),
+        };
+        Self::new(client, body, |payload| Ok(payload.clone()))
     }
 }
 
@@ -384,6 +408,7 @@ impl Options {
         if let Some(special) = &self.special {
             request.timeouts = Some(self.timeouts());
             request.progress |= special.progress.is_some();
+            request.on_behalf.clone_from(&special.on_behalf);
             if !special.meta.is_empty() {
                 let params = request.params.as_ref();
                 request.params = Some(Payload::with_meta(params, &special.meta));
@@ -432,6 +457,13 @@ impl Options {
     pub(crate) fn waits_for_outcome_only(&self) -> bool {
         let special = self.special.as_ref();
         special.is_none_or(|special| special.cancel.is_none())
+    }
+
+    /// Is it made for somebody who hears himself what the server wants?
+    pub(crate) fn is_for_another(&self) -> bool {
+        let special = self.special.as_ref();
+        let whom = special.and_then(|special| special.on_behalf.as_ref());
+        whom.is_some_and(|whom| whom.is_asked_himself)
     }
 
     /// Nobody waits any more for the request that is out.

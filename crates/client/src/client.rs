@@ -222,6 +222,12 @@ impl Client {
         Call::<IgnoredAny>::plain(self.clone(), MethodName::new(method), params).raw()
     }
 
+    /// Passes on a request that somebody else wrote, for whoever stands between clients and
+    /// servers. The result is what the server wrote; it is held to no schema.
+    pub fn pass_on(&self, method: MethodName, params: Option<Payload>) -> Call<Payload> {
+        Call::passed_on(self.clone(), method, params)
+    }
+
     /// All tools, from the last list if it still holds.
     ///
     /// # Errors

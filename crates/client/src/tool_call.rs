@@ -24,6 +24,15 @@ pub(crate) struct ToolCall {
     name: String,
     arguments: Arguments,
     as_task: bool,
+    /// Somebody else wrote it and reads what comes of it.
+    passed_on: Option<PassedOn>,
+}
+
+/// What is known of a call that somebody else wrote.
+#[derive(Debug)]
+struct PassedOn {
+    /// He wants it to be a task, and follows it himself.
+    wants_task: bool,
 }
 
 #[derive(Debug)]
@@ -40,6 +49,19 @@ impl ToolCall {
         Self {
             name: name.into(),
             arguments: Arguments::None,
+            as_task: false,
+            passed_on: None,
+        }
+    }
+
+    /// A call with parameters that were written elsewhere.
+    pub(crate) fn passed_on(params: Payload) -> Self {
+        Self {
+            name: params.name().unwrap_or_default().into_owned(),
+            passed_on: Some(PassedOn {
+                wants_task: params.member("task").is_some(),
+            }),
+            arguments: Arguments::Encoded(params),
             as_task: false,
         }
     }
@@ -117,6 +139,9 @@ impl ToolCall {
             outcome = options.send(Method::ToolsCall.into(), Some(params)).await;
         }
         let payload = outcome?;
+        if options.is_for_another() {
+            return Ok(payload);
+        }
         match task::begun(era, as_task, &payload)? {
             Some(task) => Box::pin(task::follow(options, era, task)).await,
             None => Ok(payload),
@@ -125,6 +150,10 @@ impl ToolCall {
 
     /// Is the server to run it as a task?
     fn is_task(&self, shared: &Shared, era: Era) -> bool {
+        let passed_on = self.passed_on.as_ref();
+        if passed_on.is_some_and(|passed_on| passed_on.wants_task) {
+            return false;
+        }
         let is_wanted =
             || self.as_task || shared.lists.task_support(&self.name) == Some(TaskSupport::Required);
         era == Era::Handshake && is_wanted()
@@ -164,6 +193,9 @@ impl ToolCall {
         client: &crate::Client,
         payload: &Payload,
     ) -> Result<(), ErrorKind> {
+        if self.passed_on.is_some() {
+            return Ok(());
+        }
         let Some(tools) = client.shared().lists.last_tools() else {
             return Ok(());
         };

@@ -6,12 +6,10 @@
 //!
 //! Specification: 2026-07-28 basic/patterns/mrtr.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use switchboard_client::Payload;
-use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
 
 use crate::relay::Pursuit;
@@ -19,36 +17,28 @@ use crate::relay::Pursuit;
 /// Calls that wait.
 #[derive(Debug)]
 pub(crate) struct Lot {
-    parked: Mutex<Places>,
+    places: Mutex<Places>,
     most: usize,
     life: Duration,
 }
 
 #[derive(Debug, Default)]
 struct Places {
-    calls: HashMap<u64, (Parked, AbortHandle)>,
+    calls: HashMap<u64, (Pursuit, AbortHandle)>,
     last: u64,
-}
-
-/// A call that waits.
-#[derive(Debug)]
-pub(crate) struct Parked {
-    pub(crate) pursuit: Pursuit,
-    /// Who waits for which answer.
-    pub(crate) waiting: BTreeMap<String, oneshot::Sender<Payload>>,
 }
 
 impl Lot {
     pub(crate) fn new(most: usize, life: Duration) -> Self {
         Self {
-            parked: Mutex::default(),
+            places: Mutex::default(),
             most,
             life,
         }
     }
 
     /// Lets a call wait. The number to take it by; none, and the call ends, if there are too many.
-    pub(crate) fn park(self: &Arc<Self>, parked: Parked) -> Option<u64> {
+    pub(crate) fn park(self: &Arc<Self>, call: Pursuit) -> Option<u64> {
         let mut places = self.places();
         if places.calls.len() >= self.most {
             return None;
@@ -63,18 +53,18 @@ impl Lot {
                 drop(expired);
             }
         });
-        places.calls.insert(number, (parked, expiry.abort_handle()));
+        places.calls.insert(number, (call, expiry.abort_handle()));
         Some(number)
     }
 
     /// Takes a call up again, if it still waits.
-    pub(crate) fn take(&self, number: u64) -> Option<Parked> {
-        let (parked, expiry) = self.places().calls.remove(&number)?;
+    pub(crate) fn take(&self, number: u64) -> Option<Pursuit> {
+        let (call, expiry) = self.places().calls.remove(&number)?;
         expiry.abort();
-        Some(parked)
+        Some(call)
     }
 
     fn places(&self) -> MutexGuard<'_, Places> {
-        self.parked.lock().unwrap_or_else(PoisonError::into_inner)
+        self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -4,6 +4,7 @@
 //! bytes, unless the client's revision has other words for them.
 
 mod answers;
+mod caller;
 mod lists;
 mod names;
 mod pursuit;
@@ -13,13 +14,13 @@ use std::sync::Arc;
 
 use switchboard_client::Payload;
 use switchboard_hub::{Hub, HubCall, MemberState, Operation};
+use switchboard_protocol::Method;
 use switchboard_protocol::jsonrpc::ErrorObject;
 use switchboard_protocol::types::{
     CallToolResult, CompleteRequestParams, CompleteResult, CompletionReference, GetPromptResult,
     Implementation, PromptsCapability, ReadResourceResult, ResourcesCapability, ServerCapabilities,
     SubscriptionFilter, ToolsCapability,
 };
-use switchboard_protocol::{Method, RawJson};
 use switchboard_server::{About, Answer, Call, Connection, Context, Reply, Service};
 
 use crate::desk::Desk;
@@ -140,42 +141,24 @@ impl Inner {
     }
 
     async fn call_tool(&self, context: Context) -> Answer {
-        let name = match params_of(&context).and_then(|params| member_of(params.name(), "name")) {
-            Ok(name) => name,
-            Err(error) => return Answer::Error(error),
-        };
-        let arguments = context.params().and_then(Payload::arguments);
-        let arguments = arguments.and_then(|text| std::str::from_utf8(text).ok());
-        let arguments = match arguments.map(RawJson::parse).transpose() {
-            Ok(arguments) => arguments,
-            Err(error) => return invalid(format!("arguments: {error}")),
-        };
-        let catalog = self.hub.catalog();
-        let mut call = self.hub.call(&self.names.tool(&catalog, &name));
-        if let Some(arguments) = arguments {
-            call = call.args(&arguments);
+        match params_of(&context).and_then(|params| member_of(params.name(), "name")) {
+            Ok(name) => {
+                let call = self.hub.call(&self.names.tool(&self.hub.catalog(), &name));
+                self.relay::<_, CallToolResult>(call, context).await
+            }
+            Err(error) => Answer::Error(error),
         }
-        self.relay::<_, CallToolResult>(call, context).await
     }
 
     async fn fill(&self, context: Context) -> Answer {
-        let name = match params_of(&context).and_then(|params| member_of(params.name(), "name")) {
-            Ok(name) => name,
-            Err(error) => return Answer::Error(error),
-        };
-        let arguments = context
-            .params()
-            .and_then(|params| params.member("arguments"));
-        let arguments: std::collections::BTreeMap<String, String> =
-            match arguments.map(serde_json::from_slice).transpose() {
-                Ok(arguments) => arguments.unwrap_or_default(),
-                Err(error) => return invalid(format!("arguments: {error}")),
-            };
-        let catalog = self.hub.catalog();
-        let call = self
-            .hub
-            .prompt(&self.names.prompt(&catalog, &name), arguments);
-        self.relay::<_, GetPromptResult>(call, context).await
+        match params_of(&context).and_then(|params| member_of(params.name(), "name")) {
+            Ok(name) => {
+                let name = self.names.prompt(&self.hub.catalog(), &name);
+                let call = self.hub.prompt::<String, String>(&name, []);
+                self.relay::<_, GetPromptResult>(call, context).await
+            }
+            Err(error) => Answer::Error(error),
+        }
     }
 
     async fn read(&self, context: Context) -> Answer {
@@ -199,7 +182,6 @@ impl Inner {
                 if let CompletionReference::Prompt(prompt) = &mut params.reference {
                     prompt.name = self.names.prompt(&self.hub.catalog(), &prompt.name);
                 }
-                params.meta = None;
                 let call = self.hub.complete(params);
                 self.relay::<_, CompleteResult>(call, context).await
             }
@@ -207,17 +189,21 @@ impl Inner {
         }
     }
 
-    /// Makes a call for a client, and says what came of it in the client's words.
+    /// Passes a call on for a client, and says what came of it in the client's words.
     async fn relay<O, T>(&self, call: HubCall<O>, context: Context) -> Answer
     where
         O: Operation<Output: serde::Serialize + serde::de::DeserializeOwned>,
         T: Fits,
     {
         let revision = context.revision();
-        let outcome = pursuit::pursue(self, call.raw(), &context).await;
-        match outcome {
-            Ok(pursuit::Came::Result(result)) => answers::fit::<T>(result, revision),
-            Ok(pursuit::Came::InputRequired(result)) => Answer::InputRequired(result),
+        let params = context.params().cloned().unwrap_or_else(Payload::empty);
+        let parent = caller::trace(&params);
+        let mut call = call.pass_on(params, caller::whom(&context));
+        if let Some(parent) = parent {
+            call = call.parent(parent);
+        }
+        match pursuit::pursue(self, call, &context).await {
+            Ok(result) => answers::fit::<T>(result, revision),
             Err(pursuit::Failed::Hub(error)) => {
                 Answer::Error(error_of(error, context.method(), revision))
             }
@@ -318,8 +304,4 @@ fn params_of(context: &Context) -> Result<&Payload, ErrorObject> {
 fn member_of(value: Option<std::borrow::Cow<'_, str>>, name: &str) -> Result<String, ErrorObject> {
     let value = value.map(std::borrow::Cow::into_owned);
     value.ok_or_else(|| ErrorObject::invalid_params(format!("{name} is missing")))
-}
-
-fn invalid(message: String) -> Answer {
-    Answer::Error(ErrorObject::invalid_params(message))
 }

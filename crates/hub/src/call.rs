@@ -24,8 +24,10 @@ use crate::trace::{CallTrace, Outcome, Subject, TraceContext};
 
 mod operation;
 mod own_tools;
+mod passed_on;
 
 pub use operation::{CallTool, Complete, GetPrompt, Operation, Raw, RawRequest, ReadResource};
+pub use passed_on::{PassedOn, Whom};
 
 use operation::Target;
 

@@ -45,7 +45,10 @@ mod tokens;
 mod trace;
 mod variables;
 
-pub use call::{CallTool, Complete, GetPrompt, HubCall, Operation, Raw, RawRequest, ReadResource};
+pub use call::{
+    CallTool, Complete, GetPrompt, HubCall, Operation, PassedOn, Raw, RawRequest, ReadResource,
+    Whom,
+};
 pub use config::{
     AuthConfig, Config, ConfigError, Dialect, HttpConfig, HubSettings, Location, OAuthConfig,
     Origin, Position, Problem, ProblemKind, ResolveError, ResolveErrorKind, Resolved, ResolvedAuth,

@@ -84,7 +84,7 @@ impl<'a> Envelope<'a> {
         Some(params?.text().slice_ref(token))
     }
 
-    fn place(&mut self, name: &[u8]) -> Option<&mut Option<&'a [u8]>> {
+    pub(crate) fn place(&mut self, name: &[u8]) -> Option<&mut Option<&'a [u8]>> {
         let name = if memchr::memchr(b'\\', name).is_some() {
             Cow::Owned(unescape(name)?.into_owned().into_bytes())
         } else {

@@ -7,6 +7,7 @@
 mod call;
 mod known_result;
 mod meta;
+mod passing_on;
 
 use std::borrow::Cow;
 use std::fmt;

@@ -18,6 +18,9 @@ impl<T: StepDown + Serialize + DeserializeOwned> Fits for T {}
 
 /// A result of a server, for a client of this revision: the very same bytes, where they can be.
 pub(super) fn fit<T: Fits>(result: Payload, revision: Revision) -> Answer {
+    if result.result_type().as_deref() == Some("input_required") {
+        return Answer::InputRequired(result);
+    }
     let passes = match revision.era() {
         Era::Stateless => true,
         Era::Handshake => {
@@ -60,6 +63,7 @@ pub(super) fn error_of(error: HubError, method: &MethodName, revision: Revision)
                 }
                 _ => object.clone(),
             },
+            ErrorKind::BadArguments(reason) => ErrorObject::invalid_params(reason.to_string()),
             _ => ErrorObject::internal(error.to_string()),
         },
         HubError::NotFound(missing) if matches!(missing.kind, Kind::Resource) => {

@@ -1,10 +1,14 @@
 //! A call on its way through the hub, and the questions that come back.
 //!
-//! A client of the handshake era waits, and is asked meanwhile. One of the stateless era is told
-//! to come again with the answer: its call goes on at the server and waits in the lot.
+//! A server of the stateless era asks by its result, which is the client's to answer: nothing is
+//! kept here. One of the handshake era asks while its call is open. A client of that era waits,
+//! and is asked meanwhile; one of the stateless era is told to come again with the answer, and its
+//! call waits in the lot.
 
 use std::collections::BTreeMap;
-use std::future::IntoFuture;
+use std::fmt;
+use std::future::{Future, IntoFuture};
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use switchboard_client::Payload;
@@ -15,18 +19,9 @@ use switchboard_protocol::types::{InputRequests, InputRequiredResult};
 use switchboard_protocol::{Era, RawJson};
 use switchboard_server::{Context, Progress};
 use tokio::sync::mpsc;
-use tokio::task::JoinHandle;
 
 use super::Inner;
 use crate::desk::{Asker, Listener, Question, at_once};
-use crate::lot::Parked;
-
-/// What came of a call.
-pub(super) enum Came {
-    Result(Payload),
-    /// The client must come again.
-    InputRequired(Payload),
-}
 
 /// Why there is nothing to tell a client but this.
 pub(super) enum Failed {
@@ -34,39 +29,58 @@ pub(super) enum Failed {
     Here(ErrorObject),
 }
 
-/// A call that goes on at its server, whoever waits for it.
-#[derive(Debug)]
+/// A call that goes on at its server, whoever waits for it. Dropped, it is cancelled there.
 pub(crate) struct Pursuit {
-    task: JoinHandle<Result<Payload, HubError>>,
+    call: Pin<Box<dyn Future<Output = Result<Payload, HubError>> + Send>>,
     questions: mpsc::Receiver<Question>,
     /// Who hears of progress: the client's last request.
     listener: Listener,
+    /// Questions that wait for the client.
+    open: BTreeMap<String, Question>,
     asked: u32,
 }
 
-/// Nobody waits for it any more: it is cancelled at the server.
-impl Drop for Pursuit {
-    fn drop(&mut self) {
-        self.task.abort();
+impl Pursuit {
+    fn note(&mut self, question: Question) {
+        self.asked += 1;
+        self.open
+            .insert(format!("question-{}", self.asked), question);
+    }
+
+    fn heard_by(&self, context: Option<Context>) {
+        let mut listener = self.listener.lock().unwrap_or_else(PoisonError::into_inner);
+        *listener = context;
     }
 }
 
+impl fmt::Debug for Pursuit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pursuit")
+            .field("asked", &self.asked)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The result of a call. It may be one that wants input.
 pub(super) async fn pursue<O: Operation<Output = Payload>>(
     relay: &Inner,
     call: HubCall<O>,
     context: &Context,
-) -> Result<Came, Failed> {
+) -> Result<Payload, Failed> {
     match context.revision().era() {
         Era::Handshake => {
             let listener = Arc::new(Mutex::new(Some(context.clone())));
             let asker = Asker::Now(context.clone());
             let call = prepared(relay, call, asker, &listener);
-            Ok(Came::Result(call.await.map_err(Failed::Hub)?))
+            call.await.map_err(Failed::Hub)
         }
-        Era::Stateless => match returned(relay, context)? {
-            Some(pursuit) => follow(relay, context, pursuit).await,
-            None => follow(relay, context, begin(relay, call, context)).await,
-        },
+        Era::Stateless => {
+            let pursuit = match returned(relay, context)? {
+                Some(pursuit) => pursuit,
+                None => begin(relay, call, context),
+            };
+            follow(relay, context, pursuit).await
+        }
     }
 }
 
@@ -106,14 +120,16 @@ fn begin<O: Operation<Output = Payload>>(
     };
     let call = prepared(relay, call, asker, &listener);
     Pursuit {
-        task: tokio::spawn(call.into_future()),
+        call: call.into_future(),
         questions,
         listener,
+        open: BTreeMap::new(),
         asked: 0,
     }
 }
 
-/// The call that a client comes back for, with the answers that it brings.
+/// The call that a client comes back for, with the answers that it brings. None if what it brings
+/// is not ours: then it is for the server.
 fn returned(relay: &Inner, context: &Context) -> Result<Option<Pursuit>, Failed> {
     let bad = |message: &str| Failed::Here(ErrorObject::invalid_params(message));
     let Some(params) = context.params() else {
@@ -122,60 +138,51 @@ fn returned(relay: &Inner, context: &Context) -> Result<Option<Pursuit>, Failed>
     let Some(state) = params.string_member("requestState") else {
         return Ok(None);
     };
-    let number = context
-        .unseal(PURPOSE, &state)
-        .map_err(|error| bad(&format!("requestState: {error}")))?;
+    let Ok(number) = context.unseal(PURPOSE, &state) else {
+        return Ok(None);
+    };
     let number: u64 = serde_json::from_slice(&number).map_err(|_| bad("requestState"))?;
     let ended = "requestState: the call that was to go on has ended, or goes on already; \
                  call again without it";
-    let mut parked = relay.lot.take(number).ok_or_else(|| bad(ended))?;
     let answers = params.member("inputResponses").unwrap_or(b"{}");
     let answers: BTreeMap<String, RawJson> = serde_json::from_slice(answers)
         .map_err(|error| bad(&format!("inputResponses: {error}")))?;
+    let mut pursuit = relay.lot.take(number).ok_or_else(|| bad(ended))?;
     for (name, answer) in answers {
-        if let Some(waiting) = parked.waiting.remove(&name)
+        if let Some(question) = pursuit.open.remove(&name)
             && let Ok(answer) = Payload::encode(&answer)
         {
             // The server may have given up waiting.
-            let _ = waiting.send(answer);
+            let _ = question.answer.send(answer);
         }
     }
-    // A question without an answer has none: whoever asked is told so by the sender's end.
-    drop(parked.waiting);
-    *parked
-        .pursuit
-        .listener
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner) = Some(context.clone());
-    Ok(Some(parked.pursuit))
+    pursuit.heard_by(Some(context.clone()));
+    Ok(Some(pursuit))
 }
 
-/// Waits for the result, or for a question.
-async fn follow(relay: &Inner, context: &Context, mut pursuit: Pursuit) -> Result<Came, Failed> {
-    let first = tokio::select! {
-        biased;
-        outcome = &mut pursuit.task => {
-            let outcome = outcome.map_err(|_| ended())?;
-            return outcome.map(Came::Result).map_err(Failed::Hub);
+/// Waits for the result, or for a question. One that the client has not answered is asked again.
+async fn follow(relay: &Inner, context: &Context, mut pursuit: Pursuit) -> Result<Payload, Failed> {
+    // A server may give up waiting.
+    pursuit
+        .open
+        .retain(|_, question| !question.answer.is_closed());
+    if pursuit.open.is_empty() {
+        tokio::select! {
+            biased;
+            outcome = &mut pursuit.call => return outcome.map_err(Failed::Hub),
+            Some(question) = pursuit.questions.recv() => pursuit.note(question),
         }
-        Some(question) = pursuit.questions.recv() => question,
-    };
+    }
+    while let Ok(question) = pursuit.questions.try_recv() {
+        pursuit.note(question);
+    }
     let mut requests = InputRequests::default();
-    let mut waiting = BTreeMap::new();
-    let mut next = Some(first);
-    while let Some(question) = next {
-        pursuit.asked += 1;
-        let name = format!("question-{}", pursuit.asked);
-        requests.insert(name.clone(), question.request);
-        waiting.insert(name, question.answer);
-        next = pursuit.questions.try_recv().ok();
+    for (name, question) in &pursuit.open {
+        requests.insert(name.clone(), question.request.clone());
     }
     // The request ends here; what gets on meanwhile nobody hears.
-    *pursuit
-        .listener
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner) = None;
-    let number = relay.lot.park(Parked { pursuit, waiting });
+    pursuit.heard_by(None);
+    let number = relay.lot.park(pursuit);
     let number = number.ok_or_else(|| {
         let message = "too many calls wait for answers of clients; try again later";
         Failed::Here(ErrorObject::new(ErrorCode::BUSY, message))
@@ -185,13 +192,7 @@ async fn follow(relay: &Inner, context: &Context, mut pursuit: Pursuit) -> Resul
         .map_err(|error| Failed::Here(ErrorObject::internal(error.to_string())))?;
     let mut result = InputRequiredResult::new(requests);
     result.request_state = Some(state);
-    Payload::encode(&result)
-        .map(Came::InputRequired)
-        .map_err(|error| Failed::Here(ErrorObject::internal(error.to_string())))
-}
-
-fn ended() -> Failed {
-    Failed::Here(ErrorObject::internal("the call has ended"))
+    Payload::encode(&result).map_err(|error| Failed::Here(ErrorObject::internal(error.to_string())))
 }
 
 /// Says how far a call has come, without waiting for a client that is slow to read.

@@ -46,6 +46,14 @@ pub trait Operation: sealed::Sealed + fmt::Debug + Send + Sync + Sized + 'static
         server: &str,
     ) -> Result<Self::Output, serde_json::Error>;
 
+    /// The member of the parameters that says what is called, as a server has it that calls it so.
+    #[doc(hidden)]
+    fn renamed(&self, name: &str) -> Option<(&'static str, RawJson)>;
+
+    /// Takes the arguments from parameters that were written elsewhere, if the hub needs them.
+    #[doc(hidden)]
+    fn take_arguments(&mut self, _: &Payload) {}
+
     /// The answer, if the hub gives it itself.
     #[doc(hidden)]
     fn answer_here(&mut self, _: &Hub) -> Option<Answer<Self::Output>> {
@@ -53,7 +61,7 @@ pub trait Operation: sealed::Sealed + fmt::Debug + Send + Sync + Sized + 'static
     }
 }
 
-mod sealed {
+pub(super) mod sealed {
     #[expect(unnameable_types, reason = "so nothing else can be called")]
     pub trait Sealed {}
 }
@@ -189,6 +197,19 @@ impl Operation for CallTool {
         Ok(result)
     }
 
+    fn renamed(&self, name: &str) -> Option<(&'static str, RawJson)> {
+        named("name", name)
+    }
+
+    fn take_arguments(&mut self, params: &Payload) {
+        if let Some(arguments) = params.part("arguments") {
+            self.arguments = match arguments.decode() {
+                Ok(arguments) => Arguments::All(arguments),
+                Err(error) => Arguments::Unwritable(error.to_string()),
+            };
+        }
+    }
+
     fn answer_here(&mut self, hub: &Hub) -> Option<Answer<CallToolResult>> {
         let tool = match self.tool.server {
             Some(_) => return None,
@@ -206,7 +227,7 @@ impl Operation for CallTool {
 }
 
 /// What could not be written as JSON, to say so where the call is made.
-struct Unwritable<'a>(&'a str);
+pub(super) struct Unwritable<'a>(pub(super) &'a str);
 
 impl Serialize for Unwritable<'_> {
     fn serialize<S: Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
@@ -254,6 +275,10 @@ impl Operation for ReadResource {
 
     fn call(&mut self, client: &Client, uri: &str) -> Call<Payload> {
         client.read(uri).raw()
+    }
+
+    fn renamed(&self, uri: &str) -> Option<(&'static str, RawJson)> {
+        named("uri", uri)
     }
 
     fn read(
@@ -317,6 +342,10 @@ impl Operation for GetPrompt {
         client.prompt(name, arguments).raw()
     }
 
+    fn renamed(&self, name: &str) -> Option<(&'static str, RawJson)> {
+        named("name", name)
+    }
+
     fn read(
         payload: &Payload,
         catalog: &Catalog,
@@ -375,16 +404,30 @@ impl Operation for Complete {
     }
 
     fn call(&mut self, client: &Client, name: &str) -> Call<Payload> {
-        match &mut self.0.reference {
-            CompletionReference::Prompt(prompt) => name.clone_into(&mut prompt.name),
-            CompletionReference::ResourceTemplate(template) => name.clone_into(&mut template.uri),
-            _ => {}
-        }
+        rename(&mut self.0.reference, name);
         client.complete(&self.0).raw()
+    }
+
+    fn renamed(&self, name: &str) -> Option<(&'static str, RawJson)> {
+        let mut reference = self.0.reference.clone();
+        rename(&mut reference, name);
+        Some(("ref", RawJson::encode(&reference).ok()?))
     }
 
     fn read(payload: &Payload, _: &Catalog, _: &str) -> Result<CompleteResult, serde_json::Error> {
         payload.decode()
+    }
+}
+
+fn named(member: &'static str, name: &str) -> Option<(&'static str, RawJson)> {
+    Some((member, RawJson::encode(name).ok()?))
+}
+
+fn rename(reference: &mut CompletionReference, name: &str) {
+    match reference {
+        CompletionReference::Prompt(prompt) => name.clone_into(&mut prompt.name),
+        CompletionReference::ResourceTemplate(template) => name.clone_into(&mut template.uri),
+        _ => {}
     }
 }
 
@@ -439,6 +482,10 @@ impl Operation for RawRequest {
         }
     }
 
+    fn renamed(&self, _: &str) -> Option<(&'static str, RawJson)> {
+        None
+    }
+
     fn read(payload: &Payload, _: &Catalog, _: &str) -> Result<Payload, serde_json::Error> {
         Ok(payload.clone())
     }
@@ -467,6 +514,14 @@ impl<O: Operation<Output: Serialize + DeserializeOwned>> Operation for Raw<O> {
 
     fn call(&mut self, client: &Client, name: &str) -> Call<Payload> {
         self.0.call(client, name)
+    }
+
+    fn renamed(&self, name: &str) -> Option<(&'static str, RawJson)> {
+        self.0.renamed(name)
+    }
+
+    fn take_arguments(&mut self, params: &Payload) {
+        self.0.take_arguments(params);
     }
 
     fn read(

@@ -4,6 +4,7 @@
 //!
 //! Specification: basic/patterns/cancellation, basic/patterns/progress, 2026-07-28 basic/patterns/mrtr.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::jsonrpc::{ErrorObject, Frame, MethodName, Request, RequestId, Response, UsualResult};
@@ -12,6 +13,7 @@ use crate::machine::client::call_error::CallError;
 use crate::machine::client::departure::Departure;
 use crate::machine::client::input::{Agreed, Ignored, Input, Output, Violation};
 use crate::machine::client::members::Members;
+use crate::machine::client::on_behalf::OnBehalf;
 use crate::machine::client::{ClientMachine, ClientState, Owner, legacy, modern};
 use crate::machine::declared;
 use crate::machine::pending::cancellation;
@@ -40,6 +42,8 @@ pub struct CallRequest {
     pub timeouts: Option<Timeouts>,
     /// Whether the server is asked to report progress, which keeps the call alive.
     pub progress: bool,
+    /// For whom it is made, if not for our user himself. Only the stateless era knows that.
+    pub on_behalf: Option<Arc<OnBehalf>>,
 }
 
 impl CallRequest {
@@ -51,6 +55,7 @@ impl CallRequest {
             params,
             timeouts: None,
             progress: true,
+            on_behalf: None,
         }
     }
 }
@@ -61,6 +66,7 @@ pub(super) struct Call {
     pub(super) method: MethodName,
     pub(super) params: Option<Payload>,
     progress: bool,
+    on_behalf: Option<Arc<OnBehalf>>,
     last_progress: Option<f64>,
     rounds: u32,
     /// Whether it was refused once because its session was lost.
@@ -93,7 +99,7 @@ impl Call {
         retry: Option<&Gathered>,
         contexts: Contexts<'_>,
     ) -> Output {
-        if !has_meta && retry.is_none() {
+        if !has_meta && retry.is_none() && self.on_behalf.is_none() {
             let departure = self.depart(id, era, contexts);
             return Output::send(departure.lane(), departure.request());
         }
@@ -103,7 +109,10 @@ impl Call {
         let params = self.params.as_ref();
         let params = match era {
             Era::Handshake => contexts.0.params(params, token),
-            Era::Stateless => Some(contexts.1.params(params, token, retry)),
+            Era::Stateless => {
+                let whom = self.on_behalf.as_deref();
+                Some(contexts.1.params(params, token, retry, whom))
+            }
         };
         Output::send(
             Lane(id.cast_unsigned()),
@@ -182,6 +191,7 @@ impl ClientMachine {
             method: call.method,
             params: call.params,
             progress: call.progress,
+            on_behalf: call.on_behalf,
             last_progress: None,
             rounds: 0,
             lost_session: false,
@@ -195,8 +205,8 @@ impl ClientMachine {
         let call = self.calls.insert(key.0, call);
         let id = self.pending.insert(allowance, Owner::Call(key));
         let contexts = (&self.legacy, &self.modern);
-        if members.meta {
-            out.push(call.send(id, era, true, None, contexts));
+        if members.meta || call.on_behalf.is_some() {
+            out.push(call.send(id, era, members.meta, None, contexts));
             return None;
         }
         Some(call.depart(id, era, contexts))
@@ -303,9 +313,14 @@ impl ClientMachine {
             return self.finish(key, Ok(result), out);
         }
         let kind = result.result_type();
-        let Some(method) = self.calls.get(key.0).map(|call| call.method.known()) else {
+        let Some(call) = self.calls.get(key.0) else {
             return;
         };
+        let whom = call.on_behalf.as_ref();
+        if whom.is_some_and(|whom| whom.is_asked_himself) {
+            return self.finish(key, Ok(result), out);
+        }
+        let method = call.method.known();
         let outcome = match kind.as_deref() {
             // Servers before this field left it out.
             None => match result.member("resultType") {

@@ -17,6 +17,7 @@ mod listening;
 mod members;
 mod meta_text;
 mod modern;
+mod on_behalf;
 mod opening;
 mod parked;
 mod question;
@@ -41,6 +42,7 @@ pub use call::{CallKey, CallRequest};
 pub use call_error::CallError;
 pub use departure::Departure;
 pub use input::{Agreed, ClientConfig, Failure, Ignored, Input, LaneEnd, Mode, Output, Violation};
+pub use on_behalf::OnBehalf;
 pub use question::{Question, QuestionKey};
 
 use call::Call;

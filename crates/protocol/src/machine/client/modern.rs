@@ -5,6 +5,7 @@
 use crate::envelope::{MemberText, with_members};
 use crate::machine::client::input::{ClientConfig, Violation};
 use crate::machine::client::meta_text::MetaText;
+use crate::machine::client::on_behalf::OnBehalf;
 use crate::machine::declared;
 use crate::machine::rounds::{Gathered, Unreadable, Wanted};
 use crate::payload::Payload;
@@ -16,6 +17,8 @@ use crate::types::meta_key as key;
 #[derive(Debug)]
 pub(super) struct Context {
     members: MemberText,
+    /// What is ours in requests that are made for somebody else.
+    own: MemberText,
     /// The same, with the level of log messages once one is wanted.
     with_level: MemberText,
     text: MetaText,
@@ -27,13 +30,16 @@ impl Context {
             super::Mode::Pinned(revision) => revision,
             super::Mode::Auto | super::Mode::Legacy => Revision::LATEST,
         };
-        let mut members = MemberText::default();
-        members.push_value(key::PROTOCOL_VERSION, revision.as_str());
+        let mut own = MemberText::default();
+        own.push_value(key::PROTOCOL_VERSION, revision.as_str());
+        let mut members = own.clone();
         members.push_value(key::CLIENT_CAPABILITIES, &config.capabilities);
         if config.sends_info {
             members.push_value(key::CLIENT_INFO, &config.info);
+            own.push_value(key::CLIENT_INFO, &config.info);
         }
         Self {
+            own,
             text: MetaText::new(&members),
             with_level: members.clone(),
             members,
@@ -58,8 +64,12 @@ impl Context {
         params: Option<&Payload>,
         token: Option<i64>,
         retry: Option<&Gathered>,
+        whom: Option<&OnBehalf>,
     ) -> Payload {
-        let mut meta = self.with_level.clone();
+        let mut meta = match whom {
+            Some(whom) => whom.members(&self.own),
+            None => self.with_level.clone(),
+        };
         if let Some(token) = token {
             meta.push(
                 key::PROGRESS_TOKEN,

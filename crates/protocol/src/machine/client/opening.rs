@@ -167,7 +167,7 @@ impl ClientMachine {
         let id = self
             .pending
             .insert(Allowance::new(now, Timeouts::NONE), owner);
-        let params = self.modern.params(None, None, None);
+        let params = self.modern.params(None, None, None, None);
         out.push(Output::send(
             Lane(id.cast_unsigned()),
             Request::new(RequestId::from(id), method, Some(params)),

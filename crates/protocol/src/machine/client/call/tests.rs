@@ -5,8 +5,9 @@ use bytes::Bytes;
 use super::*;
 use crate::jsonrpc::{FrameReader, Limits, Message};
 use crate::machine::client::{ClientConfig, Mode};
+use crate::payload::RawJson;
 use crate::revision::Revision;
-use crate::types::Implementation;
+use crate::types::{Implementation, LoggingLevel};
 
 #[expect(clippy::disallowed_methods, reason = "any time will do")]
 fn now() -> Instant {
@@ -98,4 +99,39 @@ fn the_short_way_ends_where_the_long_one_does() {
             }
         }
     }
+}
+
+/// What is sent for somebody else, and what comes of a result.
+fn check_on_behalf(revision: Revision, is_asked_himself: bool, sent: &str, result: &str) -> bool {
+    let now = now();
+    let mut machine = ready(now, revision);
+    let mut call = CallRequest::new(CallKey(7), Method::ToolsCall, None);
+    call.params = Payload::encode_call("a", &()).ok();
+    let mut whom = OnBehalf::new(RawJson::parse(r#"{"roots":{}}"#).unwrap());
+    whom.log_level = Some(LoggingLevel::Error);
+    whom.is_asked_himself = is_asked_himself;
+    call.on_behalf = Some(Arc::new(whom));
+    let mut out = Vec::new();
+    machine.handle(now, Input::Call(call), &mut out);
+    let Some(Output::Send { message, .. }) = out.pop() else {
+        panic!("it is sent");
+    };
+    let text = String::from_utf8(message.to_vec()).unwrap();
+    assert!(text.contains(sent), "{text}");
+    machine.handle(now, received(&frame(2, result)), &mut out);
+    let finished = |output: &Output| matches!(output, Output::Finished { outcome: Ok(_), .. });
+    out.iter().any(finished)
+}
+
+#[test]
+fn a_call_for_somebody_else_says_what_he_can_do_and_asks_him() {
+    let asks = r#"{"resultType":"input_required","inputRequests":{"r":{"method":"roots/list"}}}"#;
+    let sent = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"a","version":"1"},"io.modelcontextprotocol/clientCapabilities":{"roots":{}},"io.modelcontextprotocol/logLevel":"error","progressToken":2}"#;
+    assert!(check_on_behalf(Revision::V2026_07_28, true, sent, asks));
+    assert!(!check_on_behalf(Revision::V2026_07_28, false, sent, asks));
+    let task = r#"{"resultType":"task","taskId":"t"}"#;
+    assert!(check_on_behalf(Revision::V2026_07_28, true, sent, task));
+    assert!(!check_on_behalf(Revision::V2026_07_28, false, sent, task));
+    let sent = r#""_meta":{"progressToken":2}"#;
+    assert!(check_on_behalf(Revision::V2025_11_25, true, sent, "{}"));
 }

@@ -1,0 +1,62 @@
+//! What servers are told of the client for which a call is made.
+
+use std::sync::Arc;
+
+use memchr::memmem;
+use switchboard_client::{OnBehalf, Payload};
+use switchboard_hub::{TraceContext, Whom};
+use switchboard_protocol::envelope::Envelope;
+use switchboard_protocol::revision::StepDown;
+use switchboard_protocol::types::{LoggingLevel, meta_key};
+use switchboard_protocol::{Era, RawJson, Revision};
+use switchboard_server::Context;
+
+/// For whom a call is made. What a server of the stateless era asks is for him to answer, in
+/// whichever way he is asked.
+pub(super) fn whom(context: &Context) -> Whom {
+    let context = context.clone();
+    Arc::new(move || {
+        let mut whom = match context.revision().era() {
+            Era::Stateless => stateless(&context),
+            Era::Handshake => handshake(&context),
+        };
+        whom.is_asked_himself = true;
+        whom
+    })
+}
+
+/// In his own words.
+fn stateless(context: &Context) -> OnBehalf {
+    let envelope = Envelope::of(context.params());
+    let declared = envelope.client_capabilities.and_then(read);
+    let mut whom = OnBehalf::new(declared.unwrap_or_else(|| empty()));
+    whom.log_level = envelope.log_level.and_then(read);
+    whom
+}
+
+/// As he would say it now. Whether he wants to hear of a log is seen when there is one.
+fn handshake(context: &Context) -> OnBehalf {
+    let mut capabilities = context.capabilities().clone();
+    capabilities.step_down(Revision::LATEST);
+    let written = RawJson::encode(&capabilities);
+    let mut whom = OnBehalf::new(written.unwrap_or_else(|_| empty()));
+    whom.log_level = Some(LoggingLevel::Debug);
+    whom
+}
+
+/// Nothing that could not be read counts as declared.
+fn empty() -> RawJson {
+    RawJson::parse("{}").expect("invariant: this is JSON")
+}
+
+fn read<T: serde::de::DeserializeOwned>(text: &[u8]) -> Option<T> {
+    serde_json::from_slice(text).ok()
+}
+
+/// The trace that a client's request is part of.
+pub(super) fn trace(params: &Payload) -> Option<TraceContext> {
+    // Few have one, and only those are read.
+    let meta = params.meta()?;
+    memmem::find(meta, meta_key::TRACEPARENT.as_bytes())?;
+    TraceContext::of_meta(&read(meta)?)
+}
