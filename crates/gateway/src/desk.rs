@@ -1,32 +1,53 @@
-//! What a server asks in the midst of a call, and who is asked: the client that made the call.
+//! Which client a server asks: the one that made the call.
 //!
-//! A server asks by a request or by a result that needs input; the client behind it was made by
-//! the hub, and its host is [`ServerHost`]. Which call it is about is known by the call's number.
-//!
-//! Specification: client/elicitation, client/sampling, client/roots; 2026-07-28
-//! basic/patterns/mrtr.
+//! A server asks by a request in the midst of a call; which call it is about is known by the call's
+//! number, or there must be but one that it can be. How the client is asked is in `server_host`.
 
 use std::collections::HashMap;
-use std::future::Future;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context as TaskContext, Waker};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use serde::de::DeserializeOwned;
-use switchboard_client::{Abilities, Answering, Asked, Host, Payload, Refusal};
-use switchboard_protocol::Method;
+use switchboard_client::{Asked, Payload};
 use switchboard_protocol::jsonrpc::ErrorObject;
-use switchboard_protocol::types::{
-    ClientCapabilities, CreateMessageRequestParams, CreateMessageResult, ElicitRequestFormParams,
-    ElicitRequestParams, ElicitRequestUrlParams, ElicitResult, InputRequest, ListRootsResult,
-    LoggingMessageNotificationParams,
-};
-use switchboard_server::{AskError, Context};
+use switchboard_protocol::types::{ClientCapabilities, InputRequest};
+use switchboard_server::Context;
 use tokio::sync::{mpsc, oneshot};
+
+use crate::identity::Identity;
 
 /// The calls that servers may ask about.
 #[derive(Debug, Default)]
 pub(crate) struct Desk {
-    open: Mutex<HashMap<CallName, Asker>>,
+    open: Mutex<HashMap<CallName, Open>>,
+}
+
+/// A call that a server may ask about.
+#[derive(Clone, Debug)]
+pub(crate) struct Open {
+    pub(crate) asker: Asker,
+    client: Identity,
+    /// How many answers the server waits for.
+    waits_for: Arc<AtomicUsize>,
+}
+
+impl Open {
+    /// Until it is dropped, the server waits for an answer.
+    pub(crate) fn waits(&self) -> Waiting {
+        self.waits_for.fetch_add(1, Ordering::Relaxed);
+        Waiting(Arc::clone(&self.waits_for))
+    }
+
+    fn is_waiting(&self) -> bool {
+        self.waits_for.load(Ordering::Relaxed) > 0
+    }
+}
+
+pub(crate) struct Waiting(Arc<AtomicUsize>);
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 type CallName = (Arc<str>, u64);
@@ -37,12 +58,18 @@ pub(crate) enum Asker {
     /// A client that waits for the call and can be asked meanwhile.
     Now(Context),
     /// A client that is told to come again with the answer.
-    Later {
-        questions: mpsc::Sender<Question>,
-        capabilities: Arc<ClientCapabilities>,
-        /// The request that waits for the call, while one does.
-        listener: Listener,
-    },
+    Later(Later),
+}
+
+/// How a client is asked that must come again with the answer.
+#[derive(Clone, Debug)]
+pub(crate) struct Later {
+    pub(crate) questions: mpsc::Sender<Question>,
+    pub(crate) capabilities: Arc<ClientCapabilities>,
+    /// The request that waits for the call, while one does.
+    pub(crate) listener: Listener,
+    /// What it was to be asked and cannot be, as it is told.
+    pub(crate) lacks: Arc<OnceLock<ErrorObject>>,
 }
 
 /// Who hears of a call.
@@ -53,9 +80,9 @@ impl Asker {
     fn context(&self) -> Option<Context> {
         match self {
             Self::Now(context) => Some(context.clone()),
-            Self::Later { listener, .. } => {
-                let listener = listener.lock().unwrap_or_else(PoisonError::into_inner);
-                listener.clone()
+            Self::Later(later) => {
+                let listener = later.listener.lock();
+                listener.unwrap_or_else(PoisonError::into_inner).clone()
             }
         }
     }
@@ -70,37 +97,55 @@ pub(crate) struct Question {
 
 impl Desk {
     /// A call is on its way to this server, under this number, until the guard is dropped.
-    pub(crate) fn enter(self: &Arc<Self>, server: &Arc<str>, call: u64, asker: Asker) -> Entered {
+    pub(crate) fn enter(
+        self: &Arc<Self>,
+        server: &Arc<str>,
+        call: u64,
+        asker: Asker,
+        client: Identity,
+    ) -> Entered {
         let name = (Arc::clone(server), call);
-        self.open().insert(name.clone(), asker);
+        let open = Open {
+            asker,
+            client,
+            waits_for: Arc::default(),
+        };
+        self.open().insert(name.clone(), open);
         Entered {
             desk: Arc::clone(self),
             name,
         }
     }
 
-    /// Who made the call that a server asks about. If the server does not say which one it is,
-    /// and there is but one, it is that.
-    fn asker(&self, asked: &Asked) -> Option<Asker> {
+    /// The call that a server asks about. If it does not say which one, and all there are one
+    /// client's, it is the only one that does not wait for an answer already.
+    pub(crate) fn asks_about(&self, asked: &Asked) -> Option<Open> {
         let open = self.open();
         if let Some(call) = asked.call {
             return open.get(&(Arc::clone(&asked.server), call)).cloned();
         }
-        let mut of_server = open
-            .iter()
-            .filter(|((server, _), _)| *server == asked.server);
-        match (of_server.next(), of_server.next()) {
-            (Some((_, asker)), None) => Some(asker.clone()),
+        let of_server = || {
+            let all = open.iter();
+            let here = all.filter(|((server, _), _)| *server == asked.server);
+            here.map(|(_, open)| open)
+        };
+        let client = &of_server().next()?.client;
+        if !of_server().all(|open| open.client.is_same(client)) {
+            return None;
+        }
+        let mut ready = of_server().filter(|open| !open.is_waiting());
+        match (ready.next(), ready.next()) {
+            (Some(open), None) => Some(open.clone()),
             _ => None,
         }
     }
 
     /// The call that a server's log belongs to. It does not say; but if all calls there are of one
     /// connection, it is for nobody else.
-    fn listener(&self, server: &str) -> Option<Context> {
+    pub(crate) fn listener(&self, server: &str) -> Option<Context> {
         let open = self.open();
         let of_server = open.iter().filter(|((of, _), _)| **of == *server);
-        let mut contexts = of_server.map(|(_, asker)| asker.context());
+        let mut contexts = of_server.map(|(_, open)| open.asker.context());
         let first = contexts.next()??;
         let connection = first.connection()?;
         contexts
@@ -111,7 +156,7 @@ impl Desk {
             .then_some(first)
     }
 
-    fn open(&self) -> MutexGuard<'_, HashMap<CallName, Asker>> {
+    fn open(&self) -> MutexGuard<'_, HashMap<CallName, Open>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -128,173 +173,3 @@ impl Drop for Entered {
         self.desk.open().remove(&self.name);
     }
 }
-
-/// The application behind each server: the clients of the gateway.
-#[derive(Debug)]
-pub(crate) struct ServerHost {
-    desk: Arc<Desk>,
-    server: Arc<str>,
-}
-
-impl ServerHost {
-    pub(crate) fn new(desk: &Arc<Desk>, server: &str) -> Self {
-        Self {
-            desk: Arc::clone(desk),
-            server: Arc::from(server),
-        }
-    }
-
-    fn asker(&self, asked: &Asked) -> Result<Asker, Refusal> {
-        self.desk.asker(asked).ok_or_else(|| {
-            let method = asked.method;
-            let message = format!("{method}: it is not known which call this is about");
-            Refusal::from(ErrorObject::invalid_request(message))
-        })
-    }
-}
-
-impl Host for ServerHost {
-    /// All that any client may be asked; one that cannot be refuses then.
-    fn abilities(&self) -> Abilities {
-        let mut abilities = Abilities::default();
-        abilities.forms = true;
-        abilities.urls = true;
-        abilities.sampling = true;
-        abilities.sampling_tools = true;
-        abilities.roots = true;
-        abilities
-    }
-
-    fn fill_form(
-        &self,
-        form: ElicitRequestFormParams,
-        asked: Asked,
-    ) -> Answering<'_, ElicitResult> {
-        Box::pin(async move { elicit(self.asker(&asked)?, ElicitRequestParams::Form(form)).await })
-    }
-
-    fn visit_url(
-        &self,
-        visit: ElicitRequestUrlParams,
-        asked: Asked,
-    ) -> Answering<'_, ElicitResult> {
-        Box::pin(async move { elicit(self.asker(&asked)?, ElicitRequestParams::Url(visit)).await })
-    }
-
-    fn sample(
-        &self,
-        request: CreateMessageRequestParams,
-        asked: Asked,
-    ) -> Answering<'_, CreateMessageResult> {
-        Box::pin(async move {
-            match self.asker(&asked)? {
-                Asker::Now(context) => context.sample(NAME, request).await.map_err(refusal),
-                Asker::Later {
-                    questions,
-                    capabilities,
-                    ..
-                } => {
-                    let wants_tools = request.tools.is_some() || request.tool_choice.is_some();
-                    let can = capabilities.accepts_sampling()
-                        && (!wants_tools || capabilities.accepts_sampling_tools());
-                    let question = InputRequest::sampling(&request);
-                    ask_later(&questions, can, Method::SamplingCreateMessage, question).await
-                }
-            }
-        })
-    }
-
-    fn hear_log(&self, message: LoggingMessageNotificationParams) {
-        if let Some(context) = self.desk.listener(&self.server) {
-            at_once(context.log(message.level, &message.data));
-        }
-    }
-
-    fn list_roots(&self, asked: Asked) -> Answering<'_, ListRootsResult> {
-        Box::pin(async move {
-            match self.asker(&asked)? {
-                Asker::Now(context) => {
-                    let roots = context.roots(NAME).await.map_err(refusal)?;
-                    Ok(ListRootsResult::new(roots))
-                }
-                Asker::Later {
-                    questions,
-                    capabilities,
-                    ..
-                } => {
-                    let can = capabilities.accepts_roots();
-                    ask_later(
-                        &questions,
-                        can,
-                        Method::RootsList,
-                        Ok(InputRequest::roots()),
-                    )
-                    .await
-                }
-            }
-        })
-    }
-}
-
-/// Does what can be done at once, and does not wait for a client that is slow to read.
-pub(crate) fn at_once(telling: impl Future<Output = ()>) {
-    let telling = std::pin::pin!(telling);
-    let _ = telling.poll(&mut TaskContext::from_waker(Waker::noop()));
-}
-
-async fn elicit(asker: Asker, mut params: ElicitRequestParams) -> Result<ElicitResult, Refusal> {
-    match asker {
-        Asker::Now(context) => context.elicit_with(NAME, params).await.map_err(refusal),
-        Asker::Later {
-            questions,
-            capabilities,
-            ..
-        } => {
-            let can = match &mut params {
-                ElicitRequestParams::Url(visit) => {
-                    // The stateless era has none.
-                    visit.elicitation_id = None;
-                    capabilities.accepts_url()
-                }
-                _ => capabilities.accepts_form(),
-            };
-            let question = InputRequest::elicitation(&params);
-            ask_later(&questions, can, Method::ElicitationCreate, question).await
-        }
-    }
-}
-
-async fn ask_later<T: DeserializeOwned>(
-    questions: &mpsc::Sender<Question>,
-    can_be_asked: bool,
-    method: Method,
-    question: Result<InputRequest, serde_json::Error>,
-) -> Result<T, Refusal> {
-    if !can_be_asked {
-        return Err(refusal(AskError::NotDeclared(method)));
-    }
-    let request = question.map_err(|error| Refusal::bad_question(error.to_string()))?;
-    let (answer, answered) = oneshot::channel();
-    let gone = || refusal(AskError::Ended);
-    let asked = questions.send(Question { request, answer }).await;
-    asked.map_err(|_| gone())?;
-    let answer = answered.await.map_err(|_| gone())?;
-    answer
-        .decode()
-        .map_err(|error| refusal(AskError::BadAnswer(error.to_string())))
-}
-
-/// What the server is told when its question has no answer.
-fn refusal(error: AskError) -> Refusal {
-    match error {
-        AskError::Refused(error) => error.into(),
-        AskError::NotDeclared(method) => ErrorObject::method_not_found(method.name()).into(),
-        AskError::BadQuestion(_) | AskError::NotRepresentable(_) => {
-            Refusal::bad_question(error.to_string())
-        }
-        other => Refusal::broken(other.to_string()),
-    }
-}
-
-/// Clients of the handshake era do not see it.
-const NAME: &str = "question";

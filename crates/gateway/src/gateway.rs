@@ -10,9 +10,10 @@ use switchboard_server::Site;
 use tokio::task::AbortHandle;
 
 use crate::changes;
-use crate::desk::{Desk, ServerHost};
+use crate::desk::Desk;
 use crate::lot::Lot;
 use crate::relay::{Parts, Relay};
+use crate::server_host::ServerHost;
 use crate::watches::Watches;
 
 /// Many servers, served as one.

@@ -25,8 +25,10 @@
 mod changes;
 mod desk;
 mod gateway;
+mod identity;
 mod lot;
 mod relay;
+mod server_host;
 mod watches;
 
 pub use gateway::{Gateway, GatewayBuilder, Names};

@@ -143,7 +143,12 @@ impl Inner {
     async fn call_tool(&self, context: Context) -> Answer {
         match params_of(&context).and_then(|params| member_of(params.name(), "name")) {
             Ok(name) => {
-                let call = self.hub.call(&self.names.tool(&self.hub.catalog(), &name));
+                let catalog = self.hub.catalog();
+                let name = self.names.tool(&catalog, &name);
+                if let Err(error) = caller::check_headers(&context, &catalog, &name) {
+                    return Answer::Error(error);
+                }
+                let call = self.hub.call(&name);
                 self.relay::<_, CallToolResult>(call, context).await
             }
             Err(error) => Answer::Error(error),

@@ -21,7 +21,9 @@ use std::time::{Duration, Instant};
 
 use http::HeaderMap;
 use serde::Serialize;
-use switchboard_protocol::jsonrpc::MethodName;
+use switchboard_protocol::http::parameter::Parameters;
+use switchboard_protocol::http::server::Refusal;
+use switchboard_protocol::jsonrpc::{ErrorObject, MethodName};
 use switchboard_protocol::machine::server::{Caller, Input, Serve};
 use switchboard_protocol::types::{
     ClientCapabilities, LoggingLevel, LoggingMessageNotificationParams, Meta,
@@ -133,6 +135,25 @@ impl Context {
     /// The headers of the request, over HTTP.
     pub fn headers(&self) -> Option<&HeaderMap> {
         self.0.visitor.headers.as_deref()
+    }
+
+    /// Arguments that headers of the request repeat must be the same there: in the stateless era,
+    /// over HTTP.
+    ///
+    /// # Errors
+    /// They are not, which the client is to be told.
+    pub fn check_headers(&self, repeated: &Parameters) -> Result<(), ErrorObject> {
+        let Some(headers) = self.headers() else {
+            return Ok(());
+        };
+        if self.revision().era() != Era::Stateless {
+            return Ok(());
+        }
+        let arguments = self.params().and_then(Payload::arguments);
+        let arguments = arguments.and_then(|text| serde_json::from_slice(text).ok());
+        repeated
+            .check(headers, arguments.as_ref())
+            .map_err(|mismatch| Refusal::from(mismatch).error(&Revision::ALL))
     }
 
     /// What the client can do.

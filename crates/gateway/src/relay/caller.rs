@@ -1,11 +1,13 @@
-//! What servers are told of the client for which a call is made.
+//! What servers are told of the client for which a call is made, and what he is held to.
 
 use std::sync::Arc;
 
 use memchr::memmem;
 use switchboard_client::{OnBehalf, Payload};
-use switchboard_hub::{TraceContext, Whom};
+use switchboard_hub::{Catalog, TraceContext, Whom};
 use switchboard_protocol::envelope::Envelope;
+use switchboard_protocol::http::parameter::Parameters;
+use switchboard_protocol::jsonrpc::ErrorObject;
 use switchboard_protocol::revision::StepDown;
 use switchboard_protocol::types::{LoggingLevel, meta_key};
 use switchboard_protocol::{Era, RawJson, Revision};
@@ -60,3 +62,28 @@ pub(super) fn trace(params: &Payload) -> Option<TraceContext> {
     memmem::find(meta, meta_key::TRACEPARENT.as_bytes())?;
     TraceContext::of_meta(&read(meta)?)
 }
+
+/// Arguments that headers repeat must be the same there. The server never sees those headers.
+pub(super) fn check_headers(
+    context: &Context,
+    catalog: &Catalog,
+    tool: &str,
+) -> Result<(), ErrorObject> {
+    if context.headers().is_none() {
+        return Ok(());
+    }
+    let Ok(entry) = catalog.find_tool(tool) else {
+        return Ok(());
+    };
+    let schema = &entry.tool.input_schema;
+    if memmem::find(schema.as_str().as_bytes(), ANNOTATION).is_none() {
+        return Ok(());
+    }
+    // A tool whose annotations are not valid repeats nothing in headers.
+    match Parameters::read(schema) {
+        Ok(repeated) => context.check_headers(&repeated),
+        Err(_) => Ok(()),
+    }
+}
+
+const ANNOTATION: &[u8] = b"\"x-mcp-header\"";

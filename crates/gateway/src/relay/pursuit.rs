@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use switchboard_client::Payload;
 use switchboard_client::types::ProgressNotificationParams;
@@ -21,7 +21,9 @@ use switchboard_server::{Context, Progress};
 use tokio::sync::mpsc;
 
 use super::Inner;
-use crate::desk::{Asker, Listener, Question, at_once};
+use crate::desk::{Asker, Later, Listener, Question};
+use crate::identity::Identity;
+use crate::server_host::at_once;
 
 /// Why there is nothing to tell a client but this.
 pub(super) enum Failed {
@@ -35,6 +37,8 @@ pub(crate) struct Pursuit {
     questions: mpsc::Receiver<Question>,
     /// Who hears of progress: the client's last request.
     listener: Listener,
+    /// What the client was to be asked and cannot be.
+    lacks: Arc<OnceLock<ErrorObject>>,
     /// Questions that wait for the client.
     open: BTreeMap<String, Question>,
     asked: u32,
@@ -45,6 +49,18 @@ impl Pursuit {
         self.asked += 1;
         self.open
             .insert(format!("question-{}", self.asked), question);
+    }
+
+    /// A call that failed, and for which the client could not be asked, failed for that.
+    fn judge(&self, outcome: Result<Payload, HubError>) -> Result<Payload, Failed> {
+        let has_failed = match &outcome {
+            Ok(result) => result.member("isError") == Some(b"true"),
+            Err(_) => true,
+        };
+        match self.lacks.get() {
+            Some(error) if has_failed => Err(Failed::Here(error.clone())),
+            _ => outcome.map_err(Failed::Hub),
+        }
     }
 
     fn heard_by(&self, context: Option<Context>) {
@@ -71,7 +87,7 @@ pub(super) async fn pursue<O: Operation<Output = Payload>>(
         Era::Handshake => {
             let listener = Arc::new(Mutex::new(Some(context.clone())));
             let asker = Asker::Now(context.clone());
-            let call = prepared(relay, call, asker, &listener);
+            let call = prepared(relay, call, context, asker, &listener);
             call.await.map_err(Failed::Hub)
         }
         Era::Stateless => {
@@ -88,12 +104,14 @@ pub(super) async fn pursue<O: Operation<Output = Payload>>(
 fn prepared<O: Operation<Output = Payload>>(
     relay: &Inner,
     call: HubCall<O>,
+    context: &Context,
     asker: Asker,
     listener: &Listener,
 ) -> HubCall<O> {
     let desk = Arc::clone(&relay.desk);
+    let client = Identity::of(context);
     let listener = Arc::clone(listener);
-    call.on_begin(move |server, number| desk.enter(server, number, asker))
+    call.on_begin(move |server, number| desk.enter(server, number, asker, client))
         .on_progress(move |progress| {
             let context = listener
                 .lock()
@@ -113,16 +131,19 @@ fn begin<O: Operation<Output = Payload>>(
     let (asking, questions) = mpsc::channel(MOST_QUESTIONS);
     let capabilities = Arc::new(context.capabilities().clone());
     let listener: Listener = Arc::new(Mutex::new(Some(context.clone())));
-    let asker = Asker::Later {
+    let lacks = Arc::default();
+    let asker = Asker::Later(Later {
         questions: asking,
         capabilities,
         listener: Arc::clone(&listener),
-    };
-    let call = prepared(relay, call, asker, &listener);
+        lacks: Arc::clone(&lacks),
+    });
+    let call = prepared(relay, call, context, asker, &listener);
     Pursuit {
         call: call.into_future(),
         questions,
         listener,
+        lacks,
         open: BTreeMap::new(),
         asked: 0,
     }
@@ -169,7 +190,7 @@ async fn follow(relay: &Inner, context: &Context, mut pursuit: Pursuit) -> Resul
     if pursuit.open.is_empty() {
         tokio::select! {
             biased;
-            outcome = &mut pursuit.call => return outcome.map_err(Failed::Hub),
+            outcome = &mut pursuit.call => return pursuit.judge(outcome),
             Some(question) = pursuit.questions.recv() => pursuit.note(question),
         }
     }

@@ -7,11 +7,9 @@ use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll, Waker};
 
 use switchboard_protocol::http::parameter::Parameters;
-use switchboard_protocol::http::server::Refusal;
 use switchboard_protocol::jsonrpc::ErrorObject;
 use switchboard_protocol::machine::server::Answer;
 use switchboard_protocol::types::{CallToolResult, Tool};
-use switchboard_protocol::{Era, Revision};
 
 use super::planning::Plan;
 use super::{Router, answer_with};
@@ -50,7 +48,7 @@ impl Router {
             }
         };
         if let Some(parameters) = &entry.parameters
-            && let Err(error) = check_headers(parameters, context, given)
+            && let Err(error) = context.check_headers(parameters)
         {
             return Reply::Now(Answer::Error(error));
         }
@@ -106,7 +104,7 @@ impl Router {
         // A tool whose annotations are not valid repeats nothing in headers.
         if let Ok(parameters) = Parameters::read(&tool.input_schema)
             && !parameters.is_empty()
-            && let Err(error) = check_headers(&parameters, context, given)
+            && let Err(error) = context.check_headers(&parameters)
         {
             return Reply::Now(Answer::Error(error));
         }
@@ -130,26 +128,6 @@ impl Router {
             }
         })
     }
-}
-
-/// Arguments that are repeated in headers must be the same there.
-fn check_headers(
-    parameters: &Parameters,
-    context: &Context,
-    given: Given<'_>,
-) -> Result<(), ErrorObject> {
-    let Some(headers) = context.headers() else {
-        return Ok(());
-    };
-    if context.revision().era() != Era::Stateless {
-        return Ok(());
-    }
-    let arguments = given
-        .text()
-        .and_then(|text| serde_json::from_slice(text).ok());
-    parameters
-        .check(headers, arguments.as_ref())
-        .map_err(|mismatch| Refusal::from(mismatch).error(&Revision::ALL))
 }
 
 fn check_against(tool: &Tool, given: Given<'_>) -> Result<(), Outcome> {
