@@ -4,7 +4,7 @@
 //! number, or there must be but one that it can be. How the client is asked is in `server_host`.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use switchboard_client::{Asked, Payload};
@@ -19,6 +19,8 @@ use crate::identity::Identity;
 #[derive(Debug, Default)]
 pub(crate) struct Desk {
     open: Mutex<HashMap<CallName, Open>>,
+    /// How many questions there were.
+    asked: AtomicU64,
 }
 
 /// A call that a server may ask about.
@@ -28,6 +30,8 @@ pub(crate) struct Open {
     client: Identity,
     /// How many answers the server waits for.
     waits_for: Arc<AtomicUsize>,
+    /// The number of the last question about it.
+    last_asked: Arc<AtomicU64>,
 }
 
 impl Open {
@@ -109,6 +113,7 @@ impl Desk {
             asker,
             client,
             waits_for: Arc::default(),
+            last_asked: Arc::default(),
         };
         self.open().insert(name.clone(), open);
         Entered {
@@ -117,27 +122,21 @@ impl Desk {
         }
     }
 
-    /// The call that a server asks about. If it does not say which one, and all there are one
-    /// client's, it is the only one that does not wait for an answer already.
+    /// The call that a server asks about. On a pipe it does not say which one, and nobody must hear
+    /// what is meant for somebody else.
     pub(crate) fn asks_about(&self, asked: &Asked) -> Option<Open> {
         let open = self.open();
         if let Some(call) = asked.call {
             return open.get(&(Arc::clone(&asked.server), call)).cloned();
         }
-        let of_server = || {
-            let all = open.iter();
-            let here = all.filter(|((server, _), _)| *server == asked.server);
-            here.map(|(_, open)| open)
-        };
-        let client = &of_server().next()?.client;
-        if !of_server().all(|open| open.client.is_same(client)) {
-            return None;
-        }
-        let mut ready = of_server().filter(|open| !open.is_waiting());
-        match (ready.next(), ready.next()) {
-            (Some(open), None) => Some(open.clone()),
-            _ => None,
-        }
+        let here = open
+            .iter()
+            .filter(|((server, _), _)| *server == asked.server)
+            .map(|((_, call), open)| (*call, open));
+        let found = likely(here)?.clone();
+        let number = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
+        found.last_asked.store(number, Ordering::Relaxed);
+        Some(found)
     }
 
     /// The call that a server's log belongs to. It does not say; but if all calls there are of one
@@ -159,6 +158,25 @@ impl Desk {
     fn open(&self) -> MutexGuard<'_, HashMap<CallName, Open>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The call that a question is likely to be about, of those whose clients may know of each other:
+/// one that does not wait for an answer already, if all such are of one client; if there is none,
+/// the one that was asked about last, as servers ask several things at once.
+fn likely<'a>(calls: impl Iterator<Item = (u64, &'a Open)> + Clone) -> Option<&'a Open> {
+    let (_, any) = calls.clone().next()?;
+    let mut all = calls.clone();
+    if !all.all(|(_, open)| open.client.has_same_rights(&any.client)) {
+        return None;
+    }
+    let busy = || calls.clone().filter(|(_, open)| !open.is_waiting());
+    let Some((_, last)) = busy().max_by_key(|(call, _)| *call) else {
+        let asked = calls.max_by_key(|(_, open)| open.last_asked.load(Ordering::Relaxed));
+        return asked.map(|(_, open)| open);
+    };
+    busy()
+        .all(|(_, open)| open.client.is_same(&last.client))
+        .then_some(last)
 }
 
 /// A call that a server may ask about.

@@ -13,6 +13,7 @@ use crate::changes;
 use crate::desk::Desk;
 use crate::lot::Lot;
 use crate::relay::{Parts, Relay};
+use crate::rooms::Rooms;
 use crate::server_host::ServerHost;
 use crate::watches::Watches;
 
@@ -22,7 +23,7 @@ use crate::watches::Watches;
 pub struct Gateway {
     hub: Hub,
     site: Site,
-    telling: AbortHandle,
+    tasks: [AbortHandle; 2],
 }
 
 impl Gateway {
@@ -59,8 +60,10 @@ impl Gateway {
 
 impl Drop for Gateway {
     fn drop(&mut self) {
-        // It has the site, and the site has the hub.
-        self.telling.abort();
+        // They have the site, and the site has the hub.
+        for task in &self.tasks {
+            task.abort();
+        }
     }
 }
 
@@ -135,14 +138,16 @@ impl GatewayBuilder {
             .hub
             .naming(Naming::new(prefix))
             .log_level(LoggingLevel::Debug)
-            .host(move |server| ServerHost::new(&asking, server))
+            .host(move |server| ServerHost::of_all(&asking, server))
             .build();
         let lot = Arc::new(Lot::new(self.most_parked, self.park_life));
+        let rooms = Rooms::new(hub.clone(), desk);
+        let tidying = tokio::spawn(Rooms::tidy(Arc::downgrade(&rooms))).abort_handle();
         let (watches, changed) = Watches::new();
         let relay = Relay::new(
             Parts {
                 hub: hub.clone(),
-                desk,
+                rooms,
                 lot,
                 watches,
             },
@@ -151,7 +156,11 @@ impl GatewayBuilder {
         );
         let site = Site::new(relay);
         let telling = changes::tell(&hub, &site, changed);
-        Gateway { hub, site, telling }
+        Gateway {
+            hub,
+            site,
+            tasks: [telling, tidying],
+        }
     }
 }
 

@@ -11,14 +11,10 @@ use switchboard_server::{Connection, Context};
 #[derive(Clone, Debug)]
 pub(crate) struct Identity {
     connection: Option<Connection>,
-    stateless: Option<Stateless>,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-struct Stateless {
     /// The issuer of its token and whom that stands for.
     principal: Option<(Option<String>, String)>,
-    info: Option<Implementation>,
+    /// What a client without a connection calls itself.
+    stateless: Option<Option<Implementation>>,
 }
 
 impl Identity {
@@ -26,12 +22,19 @@ impl Identity {
         let is_stateless = context.revision().era() == Era::Stateless;
         Self {
             connection: context.connection(),
-            stateless: is_stateless.then(|| Stateless {
-                principal: context
-                    .principal()
-                    .map(|principal| (principal.issuer.clone(), principal.subject.clone())),
-                info: context.caller().info.clone(),
-            }),
+            principal: context
+                .principal()
+                .map(|principal| (principal.issuer.clone(), principal.subject.clone())),
+            stateless: is_stateless.then(|| context.caller().info.clone()),
+        }
+    }
+
+    /// Is it still there? Nobody knows of a client that has no connection.
+    pub(crate) fn is_connected(&self) -> Option<bool> {
+        match (&self.stateless, &self.connection) {
+            (None, Some(connection)) => Some(connection.is_open()),
+            (None, None) => Some(false),
+            (Some(_), _) => None,
         }
     }
 
@@ -42,6 +45,11 @@ impl Identity {
         {
             return true;
         }
-        self.stateless.is_some() && self.stateless == other.stateless
+        self.stateless.is_some() && self.stateless == other.stateless && self.has_same_rights(other)
+    }
+
+    /// May the one know what the other does? Those without keys are all on this machine.
+    pub(crate) fn has_same_rights(&self, other: &Self) -> bool {
+        self.principal == other.principal
     }
 }

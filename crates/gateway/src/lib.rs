@@ -18,9 +18,10 @@
 //!
 //! 1. [`Gateway`]: a hub and the place where it is served
 //! 2. `relay`: one call, from a client to its server and back
-//! 3. `desk`: what a server asks in the midst of a call, and who is asked; `lot`: calls that wait
-//!    for a client that must come again with the answer
-//! 4. `changes`, `watches`: what servers tell, and who hears it
+//! 3. `server_host`: what a server asks in the midst of a call; `desk`: who is asked; `lot`: calls
+//!    that wait for a client that must come again with the answer
+//! 4. `rooms`: what clients have alone, if servers are not shared; `identity`: who they are
+//! 5. `changes`, `watches`: what servers tell, and who hears it
 
 mod changes;
 mod desk;
@@ -28,6 +29,7 @@ mod gateway;
 mod identity;
 mod lot;
 mod relay;
+mod rooms;
 mod server_host;
 mod watches;
 

@@ -3,29 +3,30 @@
 //! Of a call only what must be translated is opened: names and URIs. Arguments and results pass as
 //! bytes, unless the client's revision has other words for them.
 
+mod about;
 mod answers;
 mod caller;
 mod lists;
 mod names;
 mod pursuit;
+mod tasks;
 
 use std::ops::Deref;
 use std::sync::Arc;
 
 use switchboard_client::Payload;
-use switchboard_hub::{Hub, HubCall, MemberState, Operation};
+use switchboard_hub::{Hub, HubCall, Operation};
 use switchboard_protocol::Method;
-use switchboard_protocol::jsonrpc::ErrorObject;
+use switchboard_protocol::jsonrpc::{ErrorCode, ErrorObject};
 use switchboard_protocol::types::{
     CallToolResult, CompleteRequestParams, CompleteResult, CompletionReference, GetPromptResult,
-    Implementation, PromptsCapability, ReadResourceResult, ResourcesCapability, ServerCapabilities,
-    SubscriptionFilter, ToolsCapability,
+    Implementation, ReadResourceResult, SubscriptionFilter,
 };
 use switchboard_server::{About, Answer, Call, Connection, Context, Reply, Service};
 
-use crate::desk::Desk;
 use crate::gateway::Names;
 use crate::lot::Lot;
+use crate::rooms::Rooms;
 use crate::watches::Watches;
 
 pub(crate) use pursuit::Pursuit;
@@ -45,7 +46,7 @@ struct Inner {
 /// What calls go through.
 pub(crate) struct Parts {
     pub(crate) hub: Hub,
-    pub(crate) desk: Arc<Desk>,
+    pub(crate) rooms: Arc<Rooms>,
     pub(crate) lot: Arc<Lot>,
     pub(crate) watches: Arc<Watches>,
 }
@@ -105,6 +106,9 @@ impl Service for Relay {
                 Reply::later(async move { relay.subscribe(context).await })
             }
             Some(Method::ResourcesUnsubscribe) => Reply::Now(relay.unsubscribe(&context)),
+            Some(
+                Method::TasksGet | Method::TasksUpdate | Method::TasksCancel | Method::TasksResult,
+            ) => Reply::later(async move { relay.relay_task(context).await }),
             _ => Reply::Now(Answer::Error(ErrorObject::method_not_found(
                 call.method.as_str(),
             ))),
@@ -148,10 +152,25 @@ impl Inner {
                 if let Err(error) = caller::check_headers(&context, &catalog, &name) {
                     return Answer::Error(error);
                 }
-                let call = self.hub.call(&name);
-                self.relay::<_, CallToolResult>(call, context).await
+                let answer = self
+                    .relay::<_, CallToolResult>(context, |hub| hub.call(&name))
+                    .await;
+                self.named(answer, &name)
             }
             Err(error) => Answer::Error(error),
+        }
+    }
+
+    /// An answer to a call of this tool, with the name that a task has here if the call became one.
+    fn named(&self, answer: Answer, tool: &str) -> Answer {
+        match answer {
+            Answer::Result(result) if tasks::is_one(&result) => {
+                match self.hub.catalog().find_tool(tool) {
+                    Ok(entry) => Answer::Result(tasks::named(&result, &entry.server)),
+                    Err(_) => Answer::Result(result),
+                }
+            }
+            other => other,
         }
     }
 
@@ -159,8 +178,8 @@ impl Inner {
         match params_of(&context).and_then(|params| member_of(params.name(), "name")) {
             Ok(name) => {
                 let name = self.names.prompt(&self.hub.catalog(), &name);
-                let call = self.hub.prompt::<String, String>(&name, []);
-                self.relay::<_, GetPromptResult>(call, context).await
+                let call = |hub: &Hub| hub.prompt::<String, String>(&name, []);
+                self.relay::<_, GetPromptResult>(context, call).await
             }
             Err(error) => Answer::Error(error),
         }
@@ -169,8 +188,8 @@ impl Inner {
     async fn read(&self, context: Context) -> Answer {
         match uri_of(&context) {
             Ok(uri) => {
-                let call = self.hub.read(&uri);
-                self.relay::<_, ReadResourceResult>(call, context).await
+                self.relay::<_, ReadResourceResult>(context, |hub| hub.read(&uri))
+                    .await
             }
             Err(error) => Answer::Error(error),
         }
@@ -187,27 +206,30 @@ impl Inner {
                 if let CompletionReference::Prompt(prompt) = &mut params.reference {
                     prompt.name = self.names.prompt(&self.hub.catalog(), &prompt.name);
                 }
-                let call = self.hub.complete(params);
-                self.relay::<_, CompleteResult>(call, context).await
+                self.relay::<_, CompleteResult>(context, |hub| hub.complete(params))
+                    .await
             }
             Err(error) => Answer::Error(error),
         }
     }
 
     /// Passes a call on for a client, and says what came of it in the client's words.
-    async fn relay<O, T>(&self, call: HubCall<O>, context: Context) -> Answer
+    async fn relay<O, T>(&self, context: Context, call: impl FnOnce(&Hub) -> HubCall<O>) -> Answer
     where
         O: Operation<Output: serde::Serialize + serde::de::DeserializeOwned>,
         T: Fits,
     {
+        let Some(room) = self.rooms.of(&context) else {
+            return Answer::Error(too_many_rooms());
+        };
         let revision = context.revision();
         let params = context.params().cloned().unwrap_or_else(Payload::empty);
         let parent = caller::trace(&params);
-        let mut call = call.pass_on(params, caller::whom(&context));
+        let mut call = call(&room.hub).pass_on(params, caller::whom(&context));
         if let Some(parent) = parent {
             call = call.parent(parent);
         }
-        match pursuit::pursue(self, call, &context).await {
+        match pursuit::pursue(self, &room, call, &context).await {
             Ok(result) => answers::fit::<T>(result, revision),
             Err(pursuit::Failed::Hub(error)) => {
                 Answer::Error(error_of(error, context.method(), revision))
@@ -215,90 +237,15 @@ impl Inner {
             Err(pursuit::Failed::Here(error)) => Answer::Error(error),
         }
     }
-
-    /// What can be served. As long as a server is not known, it may be anything.
-    fn capabilities(&self) -> ServerCapabilities {
-        let mut has = Offered::default();
-        for server in self.hub.servers() {
-            match server.state {
-                MemberState::Ready(ready) | MemberState::ListingFailed { ready, .. } => {
-                    let capabilities = &ready.capabilities;
-                    has.tools |= capabilities.has_tools();
-                    has.prompts |= capabilities.prompts.is_some();
-                    has.resources |= capabilities.resources.is_some();
-                    has.completions |= capabilities.completions.is_some();
-                }
-                MemberState::Disabled => {}
-                _ => has = Offered::ALL,
-            }
-        }
-        has.capabilities()
-    }
-
-    /// What models should know, server by server.
-    fn instructions(&self) -> Option<String> {
-        let mut all = String::new();
-        for server in self.hub.servers() {
-            let (MemberState::Ready(ready) | MemberState::ListingFailed { ready, .. }) =
-                &server.state
-            else {
-                continue;
-            };
-            if let Some(instructions) = &ready.instructions {
-                if !all.is_empty() {
-                    all.push_str("\n\n");
-                }
-                all.push_str(&format!("# {}\n\n{instructions}", server.name));
-            }
-        }
-        (!all.is_empty()).then_some(all)
-    }
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Offered {
-    tools: bool,
-    prompts: bool,
-    resources: bool,
-    completions: bool,
-}
-
-impl Offered {
-    const ALL: Self = Self {
-        tools: true,
-        prompts: true,
-        resources: true,
-        completions: true,
-    };
-
-    fn capabilities(self) -> ServerCapabilities {
-        let mut capabilities = ServerCapabilities::default();
-        capabilities.logging = Some(serde_json::Map::new());
-        if self.tools {
-            let mut tools = ToolsCapability::default();
-            tools.list_changed = Some(true);
-            capabilities.tools = Some(tools);
-        }
-        if self.prompts {
-            let mut prompts = PromptsCapability::default();
-            prompts.list_changed = Some(true);
-            capabilities.prompts = Some(prompts);
-        }
-        if self.resources {
-            let mut resources = ResourcesCapability::default();
-            resources.list_changed = Some(true);
-            resources.subscribe = Some(true);
-            capabilities.resources = Some(resources);
-        }
-        if self.completions {
-            capabilities.completions = Some(serde_json::Map::new());
-        }
-        capabilities
-    }
 }
 
 fn uri_of(context: &Context) -> Result<String, ErrorObject> {
     params_of(context).and_then(|params| member_of(params.string_member("uri"), "uri"))
+}
+
+fn too_many_rooms() -> ErrorObject {
+    let message = "too many clients have servers of their own; try again later";
+    ErrorObject::new(ErrorCode::BUSY, message)
 }
 
 fn params_of(context: &Context) -> Result<&Payload, ErrorObject> {

@@ -30,13 +30,38 @@ use crate::desk::{Asker, Desk, Later, Open, Question};
 pub(crate) struct ServerHost {
     desk: Arc<Desk>,
     server: Arc<str>,
+    abilities: Abilities,
 }
 
 impl ServerHost {
-    pub(crate) fn new(desk: &Arc<Desk>, server: &str) -> Self {
+    /// Behind a server that all clients share: it may ask whatever any of them can be asked, and
+    /// one that cannot be refuses then.
+    pub(crate) fn of_all(desk: &Arc<Desk>, server: &str) -> Self {
+        let mut abilities = Abilities::default();
+        abilities.forms = true;
+        abilities.urls = true;
+        abilities.sampling = true;
+        abilities.sampling_tools = true;
+        abilities.roots = true;
+        Self::new(desk, server, abilities)
+    }
+
+    /// Behind a server that only one client has.
+    pub(crate) fn of_one(desk: &Arc<Desk>, server: &str, client: &ClientCapabilities) -> Self {
+        let mut abilities = Abilities::default();
+        abilities.forms = client.accepts_form();
+        abilities.urls = client.accepts_url();
+        abilities.sampling = client.accepts_sampling();
+        abilities.sampling_tools = client.accepts_sampling_tools();
+        abilities.roots = client.accepts_roots();
+        Self::new(desk, server, abilities)
+    }
+
+    fn new(desk: &Arc<Desk>, server: &str, abilities: Abilities) -> Self {
         Self {
             desk: Arc::clone(desk),
             server: Arc::from(server),
+            abilities,
         }
     }
 
@@ -79,15 +104,8 @@ impl ServerHost {
 }
 
 impl Host for ServerHost {
-    /// All that any client may be asked; one that cannot be refuses then.
     fn abilities(&self) -> Abilities {
-        let mut abilities = Abilities::default();
-        abilities.forms = true;
-        abilities.urls = true;
-        abilities.sampling = true;
-        abilities.sampling_tools = true;
-        abilities.roots = true;
-        abilities
+        self.abilities.clone()
     }
 
     fn fill_form(

@@ -10,6 +10,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use switchboard_client::Host;
 use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::{Instant, timeout_at};
 
@@ -31,7 +32,7 @@ mod shared;
 
 pub use builder::{HubBuilder, LoginRequest};
 
-pub(crate) use builder::Settings;
+pub(crate) use builder::{HostMaker, Settings};
 pub(crate) use shared::Shared;
 
 /// Many servers as one. Cheap to clone; all clones are the same hub.
@@ -139,8 +140,36 @@ impl Hub {
     pub fn session(&self) -> Self {
         Self {
             handle: Arc::clone(&self.handle),
-            session: Some(Arc::default()),
+            session: Some(Arc::new(Session::new(Arc::clone(
+                &self.shared().settings.host,
+            )))),
         }
+    }
+
+    /// The same, with an application of its own behind the servers that only this user has.
+    #[must_use]
+    pub fn session_as<H: Host>(&self, host: impl Fn(&str) -> H + Send + Sync + 'static) -> Self {
+        let host: Arc<HostMaker> = Arc::new(move |server| Arc::new(host(server)));
+        Self {
+            handle: Arc::clone(&self.handle),
+            session: Some(Arc::new(Session::new(host))),
+        }
+    }
+
+    /// Is there but one of each server, for all users?
+    pub fn is_all_shared(&self) -> bool {
+        self.shared().are_all_shared()
+    }
+
+    /// Is there one of this server for all users, and not one for each [session](Self::session)?
+    pub fn is_shared(&self, server: &str) -> bool {
+        if self.shared().are_all_shared() {
+            return true;
+        }
+        let members = self.shared().members();
+        members
+            .get(server)
+            .is_none_or(|member| member.is_shared_by_all())
     }
 
     /// Adds a server and does not connect it yet.

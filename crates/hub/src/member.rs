@@ -16,7 +16,7 @@ use tokio::time::timeout;
 
 use crate::config::{ServerConfig, Sharing};
 use crate::error::HubError;
-use crate::hub::Shared;
+use crate::hub::{HostMaker, Shared};
 use crate::metrics::ServerMeter;
 use crate::state::MemberState;
 
@@ -120,16 +120,26 @@ impl Member {
         config: ServerConfig,
         beginning: Beginning,
     ) -> Arc<Self> {
-        Self::begin(hub, Arc::new(config), Role::Shared, beginning)
+        let host = &hub.settings.host;
+        Self::begin(hub, Arc::new(config), (Role::Shared, host), beginning)
     }
 
     /// The same server for one user alone, started by the first call. None if it is not to run.
-    pub(crate) fn start_personal(&self, hub: &Arc<Shared>) -> Option<Arc<Self>> {
+    pub(crate) fn start_personal(
+        &self,
+        hub: &Arc<Shared>,
+        host: &Arc<HostMaker>,
+    ) -> Option<Arc<Self>> {
         let mut personal = self.personal();
         if personal.is_closed {
             return None;
         }
-        let member = Self::begin(hub, self.config(), Role::Personal, Beginning::default());
+        let member = Self::begin(
+            hub,
+            self.config(),
+            (Role::Personal, host),
+            Beginning::default(),
+        );
         personal.members.retain(|member| member.strong_count() > 0);
         personal.members.push(Arc::downgrade(&member));
         Some(member)
@@ -138,7 +148,7 @@ impl Member {
     fn begin(
         hub: &Arc<Shared>,
         config: Arc<ServerConfig>,
-        role: Role,
+        (role, host): (Role, &Arc<HostMaker>),
         beginning: Beginning,
     ) -> Arc<Self> {
         let (orders, received) = mpsc::channel(MOST_ORDERS);
@@ -157,7 +167,7 @@ impl Member {
             uses: Arc::new(Uses::new()),
             personal: Mutex::default(),
         });
-        let keeper = Keeper::new(hub, &member, role, configured, received);
+        let keeper = Keeper::new(hub, &member, (role, host), configured, received);
         tokio::spawn(keeper.keep(beginning));
         member
     }

@@ -1,16 +1,18 @@
 //! What one user of the hub has alone: processes of servers that are not shared.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use crate::hub::Shared;
+use crate::hub::{HostMaker, Shared};
 use crate::member::Member;
 use crate::state::MemberState;
 
 /// The servers of one user. They end with it.
-#[derive(Debug, Default)]
 pub(crate) struct Session {
     members: Mutex<HashMap<Arc<str>, Personal>>,
+    /// The application behind them.
+    host: Arc<HostMaker>,
 }
 
 #[derive(Debug)]
@@ -21,6 +23,13 @@ struct Personal {
 }
 
 impl Session {
+    pub(crate) fn new(host: Arc<HostMaker>) -> Self {
+        Self {
+            members: Mutex::default(),
+            host,
+        }
+    }
+
     /// The user's own one of this server. None if the server is not to run.
     pub(crate) fn member(&self, hub: &Arc<Shared>, shared: &Arc<Member>) -> Option<Arc<Member>> {
         let mut members = self.members.lock().unwrap_or_else(PoisonError::into_inner);
@@ -31,7 +40,7 @@ impl Session {
         {
             return Some(Arc::clone(&known.member));
         }
-        let member = shared.start_personal(hub)?;
+        let member = shared.start_personal(hub, &self.host)?;
         members.insert(
             Arc::clone(&shared.name),
             Personal {
@@ -40,6 +49,14 @@ impl Session {
             },
         );
         Some(member)
+    }
+}
+
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Session")
+            .field("members", &self.members)
+            .finish_non_exhaustive()
     }
 }
 

@@ -31,7 +31,7 @@ pub(super) fn whom(context: &Context) -> Whom {
 fn stateless(context: &Context) -> OnBehalf {
     let envelope = Envelope::of(context.params());
     let declared = envelope.client_capabilities.and_then(read);
-    let mut whom = OnBehalf::new(declared.unwrap_or_else(|| empty()));
+    let mut whom = OnBehalf::new(declared.unwrap_or_else(empty));
     whom.log_level = envelope.log_level.and_then(read);
     whom
 }

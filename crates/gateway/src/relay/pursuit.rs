@@ -10,6 +10,7 @@ use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 use switchboard_client::Payload;
 use switchboard_client::types::ProgressNotificationParams;
@@ -19,10 +20,12 @@ use switchboard_protocol::types::{InputRequests, InputRequiredResult};
 use switchboard_protocol::{Era, RawJson};
 use switchboard_server::{Context, Progress};
 use tokio::sync::mpsc;
+use tokio::time::timeout;
 
 use super::Inner;
 use crate::desk::{Asker, Later, Listener, Question};
 use crate::identity::Identity;
+use crate::rooms::Room;
 use crate::server_host::at_once;
 
 /// Why there is nothing to tell a client but this.
@@ -80,6 +83,7 @@ impl fmt::Debug for Pursuit {
 /// The result of a call. It may be one that wants input.
 pub(super) async fn pursue<O: Operation<Output = Payload>>(
     relay: &Inner,
+    room: &Arc<Room>,
     call: HubCall<O>,
     context: &Context,
 ) -> Result<Payload, Failed> {
@@ -87,13 +91,13 @@ pub(super) async fn pursue<O: Operation<Output = Payload>>(
         Era::Handshake => {
             let listener = Arc::new(Mutex::new(Some(context.clone())));
             let asker = Asker::Now(context.clone());
-            let call = prepared(relay, call, context, asker, &listener);
+            let call = prepared(room, call, context, asker, &listener);
             call.await.map_err(Failed::Hub)
         }
         Era::Stateless => {
             let pursuit = match returned(relay, context)? {
                 Some(pursuit) => pursuit,
-                None => begin(relay, call, context),
+                None => begin(room, call, context),
             };
             follow(relay, context, pursuit).await
         }
@@ -102,16 +106,16 @@ pub(super) async fn pursue<O: Operation<Output = Payload>>(
 
 /// The call, with its progress and its questions led to the client.
 fn prepared<O: Operation<Output = Payload>>(
-    relay: &Inner,
+    room: &Arc<Room>,
     call: HubCall<O>,
     context: &Context,
     asker: Asker,
     listener: &Listener,
 ) -> HubCall<O> {
-    let desk = Arc::clone(&relay.desk);
+    let room = Arc::clone(room);
     let client = Identity::of(context);
     let listener = Arc::clone(listener);
-    call.on_begin(move |server, number| desk.enter(server, number, asker, client))
+    call.on_begin(move |server, number| room.desk(server).enter(server, number, asker, client))
         .on_progress(move |progress| {
             let context = listener
                 .lock()
@@ -124,7 +128,7 @@ fn prepared<O: Operation<Output = Payload>>(
 }
 
 fn begin<O: Operation<Output = Payload>>(
-    relay: &Inner,
+    room: &Arc<Room>,
     call: HubCall<O>,
     context: &Context,
 ) -> Pursuit {
@@ -138,7 +142,7 @@ fn begin<O: Operation<Output = Payload>>(
         listener: Arc::clone(&listener),
         lacks: Arc::clone(&lacks),
     });
-    let call = prepared(relay, call, context, asker, &listener);
+    let call = prepared(room, call, context, asker, &listener);
     Pursuit {
         call: call.into_future(),
         questions,
@@ -194,7 +198,8 @@ async fn follow(relay: &Inner, context: &Context, mut pursuit: Pursuit) -> Resul
             Some(question) = pursuit.questions.recv() => pursuit.note(question),
         }
     }
-    while let Ok(question) = pursuit.questions.try_recv() {
+    // Those that come together are asked together.
+    while let Ok(Some(question)) = timeout(TOGETHER, pursuit.questions.recv()).await {
         pursuit.note(question);
     }
     let mut requests = InputRequests::default();
@@ -233,3 +238,5 @@ fn tell_progress(context: &Context, progress: &ProgressNotificationParams) {
 
 const PURPOSE: &str = "requestState";
 const MOST_QUESTIONS: usize = 8;
+/// Longer than a server needs between two questions, and nothing to somebody who reads them.
+const TOGETHER: Duration = Duration::from_millis(10);

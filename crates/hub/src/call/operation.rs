@@ -17,6 +17,7 @@ use switchboard_protocol::Method;
 use switchboard_protocol::jsonrpc::MethodName;
 
 use crate::call::own_tools::OwnTool;
+use crate::call::passed_on::Whom;
 use crate::error::HubError;
 use crate::hub::Hub;
 use crate::registry::{Catalog, Kind, NotFound};
@@ -432,11 +433,11 @@ fn rename(reference: &mut CompletionReference, name: &str) {
 }
 
 /// Any request to one server, its result as the server wrote it.
-#[derive(Debug)]
 pub struct RawRequest {
     server: String,
     method: String,
     params: Result<Option<RawJson>, String>,
+    whom: Option<Whom>,
 }
 
 impl RawRequest {
@@ -450,7 +451,21 @@ impl RawRequest {
             server: server.to_owned(),
             method: method.to_owned(),
             params: params.map_err(|error| error.to_string()),
+            whom: None,
         }
+    }
+
+    pub(super) fn set_whom(&mut self, whom: Whom) {
+        self.whom = Some(whom);
+    }
+}
+
+impl fmt::Debug for RawRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RawRequest")
+            .field("server", &self.server)
+            .field("method", &self.method)
+            .finish_non_exhaustive()
     }
 }
 
@@ -476,9 +491,13 @@ impl Operation for RawRequest {
     }
 
     fn call(&mut self, client: &Client, method: &str) -> Call<Payload> {
-        match &self.params {
+        let call = match &self.params {
             Ok(params) => client.raw(method, params.as_ref()),
             Err(reason) => client.raw(method, Some(&Unwritable(reason))),
+        };
+        match &self.whom {
+            Some(whom) => call.on_behalf(whom()),
+            None => call,
         }
     }
 

@@ -7,12 +7,13 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use switchboard_client::types::TasksCapability;
 use switchboard_client::{Call, Client, OnBehalf, Payload, RawJson, State};
 use switchboard_protocol::Era;
 use switchboard_protocol::jsonrpc::MethodName;
 
 use super::operation::{Answer, Target, Unwritable, sealed};
-use super::{HubCall, Operation, Raw};
+use super::{HubCall, Operation, Raw, RawRequest};
 use crate::hub::Hub;
 use crate::registry::{Catalog, NotFound};
 
@@ -50,6 +51,14 @@ impl<O: Operation> HubCall<O> {
     }
 }
 
+impl HubCall<RawRequest> {
+    /// Makes it for somebody of whom a server of the stateless era hears.
+    pub fn on_behalf(mut self, whom: Whom) -> Self {
+        self.operation.set_whom(whom);
+        self
+    }
+}
+
 impl<O> sealed::Sealed for PassedOn<O> {}
 
 impl<O: Operation<Output: Serialize + DeserializeOwned>> Operation for PassedOn<O> {
@@ -68,19 +77,27 @@ impl<O: Operation<Output: Serialize + DeserializeOwned>> Operation for PassedOn<
     }
 
     fn call(&mut self, client: &Client, name: &str) -> Call<Payload> {
-        let era = match client.state() {
-            State::Ready(ready) => ready.revision.era(),
-            _ => Era::Handshake,
+        let (era, takes_tasks) = match client.state() {
+            State::Ready(ready) => {
+                let tasks = ready.capabilities.tasks.as_ref();
+                let takes_tasks = tasks.is_some_and(TasksCapability::accepts_tool_calls);
+                (ready.revision.era(), takes_tasks)
+            }
+            _ => (Era::Handshake, false),
         };
         let method = self.method();
         if era == Era::Handshake && self.params.member(REQUEST_STATE).is_some() {
             return client.raw(method.as_str(), Some(&Unwritable(NOT_ASKED)));
         }
         let renamed = self.operation.renamed(name);
-        let change = renamed
-            .as_ref()
-            .map(|(member, value)| (*member, Some(value.as_str().as_bytes())));
-        let params = self.params.passed_on(change.as_slice());
+        let mut changes = Vec::with_capacity(2);
+        if let Some((member, value)) = &renamed {
+            changes.push((*member, Some(value.as_str().as_bytes())));
+        }
+        if !takes_tasks {
+            changes.push(("task", None));
+        }
+        let params = self.params.passed_on(&changes);
         let call = client.pass_on(method, Some(params));
         match era {
             Era::Handshake => call,

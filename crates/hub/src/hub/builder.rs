@@ -25,7 +25,7 @@ pub struct HubBuilder {
 /// What members and callers look up.
 pub(crate) struct Settings {
     /// The application behind each server.
-    pub(crate) host: Box<HostMaker>,
+    pub(crate) host: Arc<HostMaker>,
     /// How a person logs in to each server.
     pub(crate) login: Box<LoginMaker>,
     pub(crate) surroundings: Arc<dyn Surroundings + Send + Sync>,
@@ -44,7 +44,7 @@ pub(crate) struct Settings {
     pub(crate) has_resource_tools: bool,
 }
 
-type HostMaker = dyn Fn(&str) -> Arc<dyn Host> + Send + Sync;
+pub(crate) type HostMaker = dyn Fn(&str) -> Arc<dyn Host> + Send + Sync;
 type LoginMaker = dyn Fn(LoginRequest<'_>) -> Result<OAuth, AuthError> + Send + Sync;
 
 /// A login that is to be described.
@@ -63,7 +63,7 @@ impl HubBuilder {
     pub(super) fn new() -> Self {
         Self {
             settings: Settings {
-                host: Box::new(|_| Arc::new(NoHost)),
+                host: Arc::new(|_| Arc::new(NoHost)),
                 login: Box::new(|request| {
                     let hint = format!("log in to {:?} first", request.server);
                     request.login.hint(&hint).build()
@@ -105,7 +105,7 @@ impl HubBuilder {
 
     /// The application behind each server, by the server's name: what it may be asked.
     pub fn host<H: Host>(mut self, host: impl Fn(&str) -> H + Send + Sync + 'static) -> Self {
-        self.settings.host = Box::new(move |server| Arc::new(host(server)));
+        self.settings.host = Arc::new(move |server| Arc::new(host(server)));
         self
     }
 

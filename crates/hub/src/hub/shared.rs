@@ -1,6 +1,7 @@
 //! What members and callers share: short locks, and what is told.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{Mutex as Turn, Semaphore, broadcast};
@@ -8,7 +9,7 @@ use tokio::task::JoinHandle;
 
 use super::Settings;
 use crate::cache;
-use crate::config::ServerConfig;
+use crate::config::{ServerConfig, Sharing};
 use crate::error::HubError;
 use crate::event::{Event, Events, KEPT};
 use crate::exposed_name::Naming;
@@ -25,6 +26,8 @@ pub(crate) struct Shared {
     registry: Mutex<Registry>,
     events: broadcast::Sender<Event>,
     pub(crate) metrics: Metrics,
+    /// Some server is, or was, not shared by all users.
+    has_personal: AtomicBool,
     /// Held by whoever changes which members there are.
     pub(super) changing: Turn<()>,
 }
@@ -38,12 +41,18 @@ impl Shared {
             registry: Mutex::new(Registry::new(naming)),
             events: broadcast::Sender::new(KEPT),
             metrics: Metrics::new(),
+            has_personal: AtomicBool::new(false),
             changing: Turn::new(()),
         }
     }
 
     pub(super) fn members(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Member>>> {
         self.members.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Is there surely but one of each server?
+    pub(super) fn are_all_shared(&self) -> bool {
+        !self.has_personal.load(Ordering::Relaxed)
     }
 
     fn registry(&self) -> MutexGuard<'_, Registry> {
@@ -96,6 +105,9 @@ impl Shared {
     /// What of a server may be used, as far as its configuration is another. What was switched
     /// off meanwhile stays so.
     fn allow(&self, before: Option<&ServerConfig>, now: &ServerConfig) {
+        if now.sharing != Sharing::Shared {
+            self.has_personal.store(true, Ordering::Relaxed);
+        }
         let is_same = |before: &ServerConfig| {
             before.tools == now.tools && before.is_read_only == now.is_read_only
         };

@@ -12,7 +12,7 @@ use super::uses::Uses;
 use super::{Beginning, Member, Order, Role, Standing};
 use crate::backoff::Backoff;
 use crate::config::{ServerConfig, Start};
-use crate::hub::Shared;
+use crate::hub::{HostMaker, Shared};
 use crate::registry::MemberCatalog;
 use crate::state::MemberState;
 
@@ -22,6 +22,8 @@ pub(super) struct Keeper {
     pub(super) member: Weak<Member>,
     pub(super) uses: Arc<Uses>,
     pub(super) role: Role,
+    /// The application behind it.
+    pub(super) host: Arc<HostMaker>,
     pub(super) config: watch::Receiver<Arc<ServerConfig>>,
     pub(super) orders: mpsc::Receiver<Order>,
     backoff: Backoff,
@@ -57,7 +59,7 @@ impl Keeper {
     pub(super) fn new(
         hub: &Arc<Shared>,
         member: &Arc<Member>,
-        role: Role,
+        (role, host): (Role, &Arc<HostMaker>),
         config: watch::Receiver<Arc<ServerConfig>>,
         orders: mpsc::Receiver<Order>,
     ) -> Self {
@@ -66,6 +68,7 @@ impl Keeper {
             member: Arc::downgrade(member),
             uses: Arc::clone(&member.uses),
             role,
+            host: Arc::clone(host),
             config,
             orders,
             backoff: Backoff::default(),

@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep_until};
 use super::keeper::{Keeper, Next, lost};
 use crate::config::{Resolved, ResolvedAuth, ServerConfig, resolve};
 use crate::host::MemberHost;
-use crate::hub::{LoginRequest, Settings};
+use crate::hub::{HostMaker, LoginRequest, Settings};
 use crate::state::MemberState;
 use crate::trace::Endpoint;
 
@@ -34,7 +34,8 @@ impl Keeper {
         let config = self.config();
         let mut preparing = {
             let (settings, config) = (Arc::clone(&hub.settings), Arc::clone(&config));
-            spawn_blocking(move || prepare(&settings, &config))
+            let host = Arc::clone(&self.host);
+            spawn_blocking(move || prepare(&settings, &config, &*host))
         };
         // Those who wait for the hub to be gone do not wait for this.
         drop(hub);
@@ -92,14 +93,18 @@ impl Keeper {
 
 /// Fills in the variables, which may read files and run programs, says how to log in, and who is
 /// behind it.
-fn prepare(settings: &Settings, config: &ServerConfig) -> Result<Prepared, Arc<str>> {
+fn prepare(
+    settings: &Settings,
+    config: &ServerConfig,
+    host: &HostMaker,
+) -> Result<Prepared, Arc<str>> {
     let words = |error: &dyn std::error::Error| Arc::from(error.to_string());
     let resolved = resolve(config, &*settings.surroundings).map_err(|error| words(&error))?;
     let url = resolved.url.as_ref();
     let endpoint = url.map_or_else(Endpoint::pipe, |url| Endpoint::http(url.reveal()));
     Ok(Prepared {
         spec: spec(settings, config, resolved)?,
-        host: (settings.host)(&config.name),
+        host: host(&config.name),
         endpoint,
     })
 }

@@ -116,7 +116,7 @@ fn check_on_behalf(revision: Revision, is_asked_himself: bool, sent: &str, resul
     let Some(Output::Send { message, .. }) = out.pop() else {
         panic!("it is sent");
     };
-    let text = String::from_utf8(message.to_vec()).unwrap();
+    let text = String::from_utf8(message.to_bytes().to_vec()).unwrap();
     assert!(text.contains(sent), "{text}");
     machine.handle(now, received(&frame(2, result)), &mut out);
     let finished = |output: &Output| matches!(output, Output::Finished { outcome: Ok(_), .. });

@@ -1,0 +1,95 @@
+//! What clients are told of the servers as a whole.
+
+use switchboard_hub::MemberState;
+use switchboard_protocol::types::{
+    PromptsCapability, ResourcesCapability, ServerCapabilities, ToolsCapability,
+};
+
+use super::{Inner, tasks};
+
+impl Inner {
+    /// What can be served. As long as a server is not known, it may be anything.
+    pub(super) fn capabilities(&self) -> ServerCapabilities {
+        let mut has = Offered::default();
+        let mut of_tasks = ServerCapabilities::default();
+        for server in self.hub.servers() {
+            match server.state {
+                MemberState::Ready(ready) | MemberState::ListingFailed { ready, .. } => {
+                    let capabilities = &ready.capabilities;
+                    has.tools |= capabilities.has_tools();
+                    has.prompts |= capabilities.prompts.is_some();
+                    has.resources |= capabilities.resources.is_some();
+                    has.completions |= capabilities.completions.is_some();
+                    tasks::add(&mut of_tasks, ready.revision.era(), capabilities);
+                }
+                MemberState::Disabled => {}
+                _ => has = Offered::ALL,
+            }
+        }
+        let mut capabilities = has.capabilities();
+        capabilities.tasks = of_tasks.tasks;
+        capabilities.extensions = of_tasks.extensions;
+        capabilities
+    }
+
+    /// What models should know, server by server.
+    pub(super) fn instructions(&self) -> Option<String> {
+        let mut all = String::new();
+        for server in self.hub.servers() {
+            let (MemberState::Ready(ready) | MemberState::ListingFailed { ready, .. }) =
+                &server.state
+            else {
+                continue;
+            };
+            if let Some(instructions) = &ready.instructions {
+                if !all.is_empty() {
+                    all.push_str("\n\n");
+                }
+                all.push_str(&format!("# {}\n\n{instructions}", server.name));
+            }
+        }
+        (!all.is_empty()).then_some(all)
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Offered {
+    tools: bool,
+    prompts: bool,
+    resources: bool,
+    completions: bool,
+}
+
+impl Offered {
+    const ALL: Self = Self {
+        tools: true,
+        prompts: true,
+        resources: true,
+        completions: true,
+    };
+
+    fn capabilities(self) -> ServerCapabilities {
+        let mut capabilities = ServerCapabilities::default();
+        capabilities.logging = Some(serde_json::Map::new());
+        if self.tools {
+            let mut tools = ToolsCapability::default();
+            tools.list_changed = Some(true);
+            capabilities.tools = Some(tools);
+        }
+        if self.prompts {
+            let mut prompts = PromptsCapability::default();
+            prompts.list_changed = Some(true);
+            capabilities.prompts = Some(prompts);
+        }
+        if self.resources {
+            let mut resources = ResourcesCapability::default();
+            resources.list_changed = Some(true);
+            resources.subscribe = Some(true);
+            capabilities.resources = Some(resources);
+        }
+        if self.completions {
+            capabilities.completions = Some(serde_json::Map::new());
+        }
+        capabilities
+    }
+}

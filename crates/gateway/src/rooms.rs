@@ -1,0 +1,134 @@
+//! What clients have alone: their own ones of the servers that are not shared.
+//!
+//! A client of the handshake era has a room as long as its connection is open. One of the
+//! stateless era has no connection: its room is kept for whoever says the same of himself, and can
+//! do the same, until it is long unused.
+
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+use switchboard_hub::Hub;
+use switchboard_protocol::types::ClientCapabilities;
+use switchboard_server::Context;
+use tokio::time::Instant;
+
+use crate::desk::Desk;
+use crate::identity::Identity;
+use crate::server_host::ServerHost;
+
+/// The rooms of all clients.
+#[derive(Debug)]
+pub(crate) struct Rooms {
+    /// For all that is shared.
+    hall: Arc<Room>,
+    kept: Mutex<Vec<Kept>>,
+}
+
+/// Where the calls of a client go through.
+#[derive(Debug)]
+pub(crate) struct Room {
+    pub(crate) hub: Hub,
+    /// Where its own servers ask.
+    own: Arc<Desk>,
+    /// Where shared ones do.
+    shared: Arc<Desk>,
+}
+
+impl Room {
+    /// Where this server asks.
+    pub(crate) fn desk(&self, server: &str) -> &Arc<Desk> {
+        match self.hub.is_shared(server) {
+            true => &self.shared,
+            false => &self.own,
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Kept {
+    client: Identity,
+    capabilities: ClientCapabilities,
+    room: Arc<Room>,
+    last_used: Instant,
+}
+
+impl Kept {
+    fn is_of(&self, client: &Identity, capabilities: &ClientCapabilities) -> bool {
+        self.client.is_same(client) && self.capabilities == *capabilities
+    }
+
+    fn is_wanted(&self) -> bool {
+        match self.client.is_connected() {
+            Some(is_connected) => is_connected,
+            None => Arc::strong_count(&self.room) > 1 || self.last_used.elapsed() < KEPT_UNUSED,
+        }
+    }
+}
+
+impl Rooms {
+    pub(crate) fn new(hub: Hub, desk: Arc<Desk>) -> Arc<Self> {
+        Arc::new(Self {
+            hall: Arc::new(Room {
+                hub,
+                own: Arc::clone(&desk),
+                shared: desk,
+            }),
+            kept: Mutex::default(),
+        })
+    }
+
+    /// The room of the client that makes this call. None if there are too many.
+    pub(crate) fn of(&self, context: &Context) -> Option<Arc<Room>> {
+        if self.hall.hub.is_all_shared() {
+            return Some(Arc::clone(&self.hall));
+        }
+        let (client, capabilities) = (Identity::of(context), context.capabilities());
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = kept
+            .iter_mut()
+            .find(|kept| kept.is_of(&client, capabilities));
+        if let Some(known) = known {
+            known.last_used = Instant::now();
+            return Some(Arc::clone(&known.room));
+        }
+        kept.retain(Kept::is_wanted);
+        if kept.len() >= MOST_ROOMS {
+            return None;
+        }
+        let room = self.furnish(capabilities);
+        kept.push(Kept {
+            client,
+            capabilities: capabilities.clone(),
+            room: Arc::clone(&room),
+            last_used: Instant::now(),
+        });
+        Some(room)
+    }
+
+    fn furnish(&self, capabilities: &ClientCapabilities) -> Arc<Room> {
+        let own = Arc::new(Desk::default());
+        let (desk, capabilities) = (Arc::clone(&own), capabilities.clone());
+        let host = move |server: &str| ServerHost::of_one(&desk, server, &capabilities);
+        Arc::new(Room {
+            hub: self.hall.hub.session_as(host),
+            own,
+            shared: Arc::clone(&self.hall.shared),
+        })
+    }
+
+    /// Gives up the rooms that nobody wants, again and again.
+    pub(crate) async fn tidy(rooms: Weak<Self>) {
+        loop {
+            tokio::time::sleep(BETWEEN_LOOKS).await;
+            let Some(rooms) = rooms.upgrade() else {
+                return;
+            };
+            let mut kept = rooms.kept.lock().unwrap_or_else(PoisonError::into_inner);
+            kept.retain(Kept::is_wanted);
+        }
+    }
+}
+
+const MOST_ROOMS: usize = 256;
+const KEPT_UNUSED: Duration = Duration::from_secs(10 * 60);
+const BETWEEN_LOOKS: Duration = Duration::from_secs(10);
