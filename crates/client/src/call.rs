@@ -72,6 +72,7 @@ pub(crate) struct Options {
 struct Special {
     idle: Option<Option<Duration>>,
     total: Option<Option<Duration>>,
+    sent: Option<Box<dyn FnOnce(i64) + Send>>,
     progress: Option<Box<dyn FnMut(ProgressNotificationParams) + Send>>,
     cancel: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     /// What the caller adds to the `_meta` of its requests.
@@ -138,6 +139,13 @@ impl<T> Call<T> {
         hear: impl FnMut(ProgressNotificationParams) + Send + 'static,
     ) -> Self {
         self.options.special().progress = Some(Box::new(hear));
+        self
+    }
+
+    /// Hears under which JSON-RPC id the call went out, for logs and traces. It hears when the call
+    /// ends or is given up, if not before; of several requests that a call may take, the first counts.
+    pub fn on_sent(mut self, hear: impl FnOnce(i64) + Send + 'static) -> Self {
+        self.options.special().sent = Some(Box::new(hear));
         self
     }
 
@@ -409,6 +417,7 @@ impl Options {
             request.timeouts = Some(self.timeouts());
             request.progress |= special.progress.is_some();
             request.on_behalf.clone_from(&special.on_behalf);
+            request.tells_id = special.sent.is_some();
             if !special.meta.is_empty() {
                 let params = request.params.as_ref();
                 request.params = Some(Payload::with_meta(params, &special.meta));
@@ -437,6 +446,7 @@ impl Options {
         };
         loop {
             match ready!(self.client.shared().inbox.poll_outcome(key, cx)) {
+                Found::Sent(id) => self.tell_id(id),
                 Found::Progress(params) => {
                     if let Some(special) = &mut self.special
                         && let Some(hear) = &mut special.progress
@@ -466,9 +476,26 @@ impl Options {
         whom.is_some_and(|whom| whom.is_asked_himself)
     }
 
+    /// Tells whoever wants to know it.
+    fn tell_id(&mut self, id: i64) {
+        if let Some(special) = &mut self.special
+            && let Some(hear) = special.sent.take()
+        {
+            hear(id);
+        }
+    }
+
     /// Nobody waits any more for the request that is out.
     fn give_up(&mut self) {
         if let Some(key) = self.sent.take() {
+            if self
+                .special
+                .as_ref()
+                .is_some_and(|special| special.sent.is_some())
+                && let Some(id) = self.client.shared().inbox.take_id(key)
+            {
+                self.tell_id(id);
+            }
             let inbox = &self.client.shared().inbox;
             if inbox.forget(key) {
                 // If nobody takes it, the connection is over and the call with it.

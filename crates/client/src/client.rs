@@ -308,7 +308,7 @@ impl Client {
                 return Poll::Ready(Err(fail(shared.why_over()).unsent()));
             }
             shared.inbox.poll_outcome(key, cx).map(|found| match found {
-                Found::Outcome(Ok(_)) | Found::Progress(_) => Ok(()),
+                Found::Outcome(Ok(_)) | Found::Sent(_) | Found::Progress(_) => Ok(()),
                 Found::Outcome(Err(unanswered)) => Err(fail(unanswered.into())),
             })
         })

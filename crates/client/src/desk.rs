@@ -265,6 +265,7 @@ impl Desk {
         match output {
             Output::Send { lane, message } => wire.send(lane, message),
             Output::Finished { key, outcome } => self.finish(key, outcome),
+            Output::Sent { key, id } => self.shared.inbox.note_id(key, id),
             Output::Progress { key, params } => self.shared.inbox.report(key, params),
             Output::CloseLane(lane) => wire.close_lane(lane),
             Output::Restart => wire.restart(),

@@ -142,6 +142,18 @@ impl Inbox {
         }
     }
 
+    /// Puts the id of a request down. Nobody is woken for it: there is time until the outcome.
+    pub(crate) fn note_id(&self, key: CallKey, id: i64) {
+        if let Some(slot) = self.lock().slots.get_mut(key) {
+            slot.note_id(id);
+        }
+    }
+
+    /// The id of a request, if it was put down and not taken.
+    pub(crate) fn take_id(&self, key: CallKey) -> Option<i64> {
+        self.lock().slots.get_mut(key)?.take_id()
+    }
+
     /// Puts a report of progress down and wakes who waits for it.
     pub(crate) fn report(&self, key: CallKey, progress: Payload) {
         let waker = {
@@ -224,7 +236,7 @@ mod tests {
         let cx = Context::from_waker(Waker::noop());
         match inbox.poll_outcome(CallKey(key), &cx) {
             Poll::Ready(Found::Outcome(outcome)) => Some(outcome),
-            Poll::Ready(Found::Progress(_)) | Poll::Pending => None,
+            Poll::Ready(Found::Sent(_) | Found::Progress(_)) | Poll::Pending => None,
         }
     }
 

@@ -26,20 +26,27 @@ pub(crate) struct Unanswered {
 
 /// One call's outcome.
 #[derive(Debug, Default)]
-#[expect(
-    clippy::box_collection,
-    reason = "nearly no call has progress, and none takes one word instead of four"
-)]
 pub(crate) struct Slot {
     outcome: Option<Outcome>,
-    progress: Option<Box<VecDeque<Payload>>>,
+    /// Nearly no call has any, and none takes one word.
+    news: Option<Box<News>>,
     /// Who waits for it.
     waker: Option<Waker>,
+}
+
+/// What is known before the outcome.
+#[derive(Debug, Default)]
+struct News {
+    /// The id of the request.
+    id: Option<i64>,
+    progress: VecDeque<Payload>,
 }
 
 /// What a caller finds in a slot.
 #[derive(Debug)]
 pub(crate) enum Found {
+    /// The request has this id.
+    Sent(i64),
     /// The server reports progress.
     Progress(Payload),
     /// The call is over.
@@ -52,7 +59,7 @@ impl Slot {
     pub(crate) fn new(cx: &Context<'_>) -> Self {
         Self {
             outcome: None,
-            progress: None,
+            news: None,
             waker: Some(cx.waker().clone()),
         }
     }
@@ -68,10 +75,20 @@ impl Slot {
         self.outcome.is_some()
     }
 
+    /// The request has this id.
+    pub(crate) fn note_id(&mut self, id: i64) {
+        self.news.get_or_insert_default().id = Some(id);
+    }
+
+    /// The id of the request, once.
+    pub(crate) fn take_id(&mut self) -> Option<i64> {
+        self.news.as_mut()?.id.take()
+    }
+
     /// The call reports progress. Of a caller that does not look, only the latest is kept. Gives
     /// whoever is to be woken.
     pub(crate) fn report(&mut self, progress: Payload) -> Option<Waker> {
-        let kept = self.progress.get_or_insert_default();
+        let kept = &mut self.news.get_or_insert_default().progress;
         if kept.len() >= MOST_PROGRESS {
             kept.pop_front();
         }
@@ -79,13 +96,16 @@ impl Slot {
         self.waker.take()
     }
 
-    /// What has come, progress first.
+    /// What has come, in its order.
     #[inline]
     pub(crate) fn poll(&mut self, cx: &Context<'_>) -> Poll<Found> {
-        if let Some(progress) = &mut self.progress
-            && let Some(report) = progress.pop_front()
-        {
-            return Poll::Ready(Found::Progress(report));
+        if let Some(news) = &mut self.news {
+            if let Some(id) = news.id.take() {
+                return Poll::Ready(Found::Sent(id));
+            }
+            if let Some(report) = news.progress.pop_front() {
+                return Poll::Ready(Found::Progress(report));
+            }
         }
         if let Some(outcome) = self.outcome.take() {
             return Poll::Ready(Found::Outcome(outcome));

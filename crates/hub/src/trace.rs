@@ -161,10 +161,16 @@ impl CallTrace {
         self.context.as_ref()
     }
 
-    /// Writes into the request of a call what the server is told of the trace.
+    /// Writes into the request of a call what the server is told of the trace, and into the span
+    /// under which id it goes.
     pub fn write_to<T>(&self, call: Call<T>) -> Call<T> {
         let entries = self.context.iter().flat_map(TraceContext::meta);
-        entries.fold(call, |call, (key, value)| call.meta(key, value))
+        let call = entries.fold(call, |call, (key, value)| call.meta(key, value));
+        if self.span.is_disabled() {
+            return call;
+        }
+        let span = self.span.clone();
+        call.on_sent(move |id| record_id(&span, id))
     }
 
     /// The request goes out now: what is measured begins here, not where the call waited for its
@@ -176,9 +182,9 @@ impl CallTrace {
         self.span.record("mcp.protocol.version", revision.as_str());
     }
 
-    /// The request has this id.
+    /// The request has this id, if it is not made by [`write_to`](Self::write_to).
     pub fn has_id(&self, id: impl Display) {
-        self.span.record("jsonrpc.request.id", display(id));
+        record_id(&self.span, id);
     }
 
     /// The call is over.
@@ -218,6 +224,10 @@ impl Drop for CallTrace {
     fn drop(&mut self) {
         self.finish(&Outcome::CANCELLED);
     }
+}
+
+fn record_id(span: &Span, id: impl Display) {
+    span.record("jsonrpc.request.id", display(id));
 }
 
 /// What stands behind the server in the name of a span. Of a URI there are too many.

@@ -19,6 +19,7 @@ mod http;
 mod listing;
 mod meta;
 mod peer;
+mod sent;
 mod server;
 mod sessions;
 #[cfg(feature = "skills")]

@@ -111,6 +111,9 @@ fn good() -> Server {
     let server = server
         .tool(tool("pid", async || std::process::id()).read_only())
         .tool(tool("add", async |add: Add| add.a + add.b))
+        .tool(tool("meta", async |context: Context| {
+            json!(context.meta()).to_string()
+        }))
         // A connection that ends with the call, and one that ends with the process.
         .tool(tool("hold", async |port: Port| -> Result<String, String> {
             let _connection = connect(&port).await?;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use switchboard_client::{Client, NoHost, memory};
 use switchboard_hub::{CallTrace, Endpoint, Metrics, Outcome, Subject, TraceContext};
 use switchboard_server::{Context, NoArguments, Server, tool};
@@ -11,7 +11,7 @@ use tracing::subscriber::with_default;
 
 use crate::child::server;
 use crate::listener::Listener;
-use crate::running::hub;
+use crate::running::{hub, sum};
 
 const PARENT: &str = "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01";
 const START: Duration = Duration::from_millis(2);
@@ -202,25 +202,31 @@ async fn calls_of_a_hub_are_traced_and_counted() {
     let listener = Listener::default();
     let listening = tracing::subscriber::set_default(listener.clone());
     let parent = TraceContext::parse(PARENT).unwrap();
-    let call = hub.call_on("one", "add").arg("a", 1).arg("b", 2);
-    let result = call.parent(parent).await.unwrap();
+    let result = hub.call_on("one", "meta").parent(parent).await.unwrap();
     drop(listening);
-    assert_eq!(result.joined_text(), "3");
+    let fields = listener.one();
+    let meta: Value = serde_json::from_str(&result.joined_text()).unwrap();
+    let (trace, span) = (&fields["trace_id"], &fields["span_id"]);
+    assert_eq!(meta["traceparent"], format!("00-{trace}-{span}-01"));
+    // The id serves as the token of progress.
+    let id = meta["progressToken"].as_i64().unwrap();
     assert_eq!(
-        known(listener.one()),
+        known(fields),
         [
             "gen_ai.operation.name=execute_tool",
-            "gen_ai.tool.name=add",
+            "gen_ai.tool.name=meta",
+            &format!("jsonrpc.request.id={id}"),
             "mcp.method.name=tools/call",
             "mcp.protocol.version=2026-07-28",
             "network.transport=pipe",
             "otel.kind=client",
-            "otel.name=mcp.one.add",
+            "otel.name=mcp.one.meta",
             "parent_span_id=00f067aa0ba902b7",
             "switchboard.server=one",
             "trace_flags=1",
         ]
     );
+    assert_eq!(sum(&hub, "one", 2).await, "3");
     let wrong = hub.call_on("one", "add").arg("a", "x").await;
     assert!(wrong.unwrap().is_error());
     let snapshot = hub.metrics().snapshot();
@@ -232,7 +238,7 @@ async fn calls_of_a_hub_are_traced_and_counted() {
         .collect();
     assert_eq!(names, ["one", "two"]);
     let one = &snapshot.servers[0];
-    assert_eq!((one.calls(), one.errors(), one.in_flight()), (2, 1, 0));
+    assert_eq!((one.calls(), one.errors(), one.in_flight()), (3, 1, 0));
     assert_eq!(one.restarts, 0);
     assert!(one.catalog_changes > 0);
     let outcomes = &one.operations[0].outcomes;

@@ -207,6 +207,9 @@ impl Stage {
                     Err(error) => Event::new("finished", format!("{name} {error}")),
                 }
             }
+            Output::Sent { key, id } => {
+                Event::new("sent", format!("{} as {id}", self.name_of(key)))
+            }
             Output::Progress { key, params } => {
                 Event::new("progress", self.name_of(key)).json(value(&params))
             }

@@ -44,6 +44,8 @@ pub struct CallRequest {
     pub progress: bool,
     /// For whom it is made, if not for our user himself. Only the stateless era knows that.
     pub on_behalf: Option<Arc<OnBehalf>>,
+    /// Whether he wants to know the id of its first request: [`Output::Sent`].
+    pub tells_id: bool,
 }
 
 impl CallRequest {
@@ -56,6 +58,7 @@ impl CallRequest {
             timeouts: None,
             progress: true,
             on_behalf: None,
+            tells_id: false,
         }
     }
 }
@@ -67,6 +70,8 @@ pub(super) struct Call {
     pub(super) params: Option<Payload>,
     progress: bool,
     on_behalf: Option<Arc<OnBehalf>>,
+    /// Whether it is still to be told under which id it went.
+    tells_id: bool,
     last_progress: Option<f64>,
     rounds: u32,
     /// Whether it was refused once because its session was lost.
@@ -118,6 +123,14 @@ impl Call {
             Lane(id.cast_unsigned()),
             Request::new(RequestId::from(id), self.method.clone(), params),
         )
+    }
+
+    /// Tells whoever wants to know under which id its first request goes.
+    fn tell_id(&mut self, key: CallKey, id: i64, out: &mut Vec<Output>) {
+        if self.tells_id {
+            self.tells_id = false;
+            out.push(Output::Sent { key, id });
+        }
     }
 
     /// From now on it waits for the answer to the request of this id.
@@ -192,6 +205,7 @@ impl ClientMachine {
             params: call.params,
             progress: call.progress,
             on_behalf: call.on_behalf,
+            tells_id: call.tells_id,
             last_progress: None,
             rounds: 0,
             lost_session: false,
@@ -204,6 +218,7 @@ impl ClientMachine {
         }
         let call = self.calls.insert(key.0, call);
         let id = self.pending.insert(allowance, Owner::Call(key));
+        call.tell_id(key, id, out);
         let contexts = (&self.legacy, &self.modern);
         if members.meta || call.on_behalf.is_some() {
             out.push(call.send(id, era, members.meta, None, contexts));
@@ -288,6 +303,7 @@ impl ClientMachine {
             return;
         };
         let id = self.pending.insert(allowance, Owner::Call(key));
+        call.tell_id(key, id, out);
         let era = match &self.state {
             ClientState::Ready(agreed) => agreed.revision.era(),
             _ => Era::Handshake,

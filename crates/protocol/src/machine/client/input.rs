@@ -248,6 +248,13 @@ pub enum Output {
         /// The result, or why there is none.
         outcome: Result<Payload, CallError>,
     },
+    /// The first request of a call goes out, if its user [wants](CallRequest::tells_id) to know.
+    Sent {
+        /// Which call.
+        key: CallKey,
+        /// The id of its request.
+        id: i64,
+    },
     /// A call reports progress.
     Progress {
         /// Which call.

@@ -755,7 +755,9 @@ impl Model<'_> {
                 let at = at.unwrap_or_else(|| panic!("{key:?} has had its outcome"));
                 self.calls.remove(at);
             }
-            Output::Progress { key, .. } => assert!(is_open(key), "{key:?}"),
+            Output::Sent { key, .. } | Output::Progress { key, .. } => {
+                assert!(is_open(key), "{key:?}");
+            }
             Output::Listening { key, .. } => {
                 assert!(listens(key), "{key:?} does not listen");
             }

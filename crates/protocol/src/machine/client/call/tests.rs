@@ -135,3 +135,35 @@ fn a_call_for_somebody_else_says_what_he_can_do_and_asks_him() {
     let sent = r#""_meta":{"progressToken":2}"#;
     assert!(check_on_behalf(Revision::V2025_11_25, true, sent, "{}"));
 }
+
+#[test]
+fn the_id_of_the_first_request_is_told_to_whoever_wants_it() {
+    let now = now();
+    let own = br#"{"name":"a","arguments":{},"_meta":{"x":1}}"#;
+    let own = Payload::parse(Bytes::from_static(own), &Limits::default()).unwrap();
+    let asks = r#"{"resultType":"input_required","requestState":"x"}"#;
+    for params in [Payload::encode_call("a", &()).unwrap(), own] {
+        let mut machine = ready(now, Revision::V2026_07_28);
+        let mut call = CallRequest::new(CallKey(7), Method::ToolsCall, Some(params));
+        call.tells_id = true;
+        let mut out = Vec::new();
+        machine.handle(now, Input::Call(call.clone()), &mut out);
+        let sent = Output::Sent {
+            key: CallKey(7),
+            id: 2,
+        };
+        assert_eq!(out.remove(0), sent);
+        assert!(matches!(out[..], [Output::Send { lane: Lane(2), .. }]));
+        out.clear();
+        // It is asked again under another id, and of that nothing is said.
+        machine.handle(now, received(&frame(2, asks)), &mut out);
+        assert!(
+            matches!(out[..], [Output::Send { lane: Lane(3), .. }]),
+            "{out:?}"
+        );
+        // A call that is not sent has none.
+        out.clear();
+        machine.handle(now, Input::Call(call), &mut out);
+        assert!(matches!(out[..], [Output::Finished { .. }]));
+    }
+}
