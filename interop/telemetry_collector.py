@@ -187,5 +187,5 @@ def end_with_input():
 
 server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
 threading.Thread(target=end_with_input, daemon=True).start()
-print(json.dumps({"collector": f"http://127.0.0.1:{server.server_address[1]}"}), flush=True)
+print(json.dumps({"url": f"http://127.0.0.1:{server.server_address[1]}"}), flush=True)
 server.serve_forever()

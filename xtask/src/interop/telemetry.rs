@@ -1,5 +1,5 @@
-//! What we export, read by a collector of OpenTelemetry's own messages, by the program
-//! `telemetry` of `interop/client/`.
+//! What we export of a hub of servers that others wrote, read by a collector of OpenTelemetry's
+//! own messages, by the program `telemetry` of `interop/client/`.
 //!
 //! What is checked is there; here is what has to be installed and built before.
 
@@ -29,9 +29,10 @@ fn prepare(workspace: &Workspace) -> Result<Command, String> {
     let mut command = Command::new(workspace.binary("telemetry"));
     let places = [
         (
-            "--python",
+            "--collector",
             tools::python(workspace, "requirements-telemetry.txt")?,
         ),
+        ("--server", tools::python(workspace, "requirements.txt")?),
         ("--scripts", workspace.root.join("interop")),
         ("--scratch", scratch),
     ];

@@ -1,20 +1,23 @@
 //! What we export of calls, as OpenTelemetry's own decoder reads it.
 //!
 //! ```text
-//! telemetry --python <folder> --scripts <folder> --scratch <folder>
+//! telemetry --collector <folder> --server <folder> --scripts <folder> --scratch <folder>
 //! ```
 //!
 //! Prints one line per check, as `interop/report.mjs` describes.
 //!
-//! 1. `calls.rs`: a server, and calls of it that end in every way
-//! 2. `collector.rs`: starts `interop/telemetry_collector.py`, and asks what it has read
-//! 3. `spans.rs`, `numbers.rs`: what it has to have read
+//! 1. `script.rs`: a Python script beside us
+//! 2. `calls.rs`: a hub of two servers, `interop/telemetry_server.py` over HTTP and on stdio, and
+//!    calls of them that end in every way
+//! 3. `collector.rs`: asks `interop/telemetry_collector.py` what it has read
+//! 4. `spans.rs`, `numbers.rs`: what it has to have read
 
 mod calls;
 mod collector;
 mod numbers;
 #[path = "../report.rs"]
 mod report;
+mod script;
 mod spans;
 
 use std::path::PathBuf;
@@ -22,13 +25,13 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use switchboard_hub::Metrics;
 use switchboard_telemetry::{Settings, Telemetry};
 use tracing_subscriber::layer::SubscriberExt as _;
 
 use crate::calls::Made;
 use crate::collector::Collector;
 use crate::report::Report;
+use crate::script::Script;
 
 // Who listens, listens to one thread.
 #[tokio::main(flavor = "current_thread")]
@@ -45,10 +48,12 @@ async fn main() -> ExitCode {
 
 /// Has anything failed?
 async fn run() -> Result<bool, String> {
-    let (python, scripts, scratch) = arguments()?;
-    let collector = Collector::start(&python, &scripts, &scratch.join("collector.log"))?;
+    let places = Places::from_arguments()?;
+    let script = places.scripts.join("telemetry_collector.py");
+    let log = places.scratch.join("collector.log");
+    let collector = Collector::new(Script::start(&places.collector, &script, &[], &log)?)?;
     let mut report = Report::default();
-    let made = export(&collector).await?;
+    let made = export(&collector, &places).await?;
     let seen = collector.seen().await?;
     report.check(
         "all of it is read, once more after a refusal",
@@ -60,17 +65,21 @@ async fn run() -> Result<bool, String> {
         content.cloned().unwrap_or_default()
     };
     spans::check(&mut report, &content("/v1/traces"), &made);
-    numbers::check(&mut report, &content("/v1/metrics"));
+    numbers::check(&mut report, &content("/v1/metrics"), &made);
     let outcome = check_contexts(&collector, &made).await;
     report.check("a trace context is one to others", outcome);
     Ok(report.has_failed())
 }
 
 /// Makes calls, and has them exported.
-async fn export(collector: &Collector) -> Result<Made, String> {
-    let place = collector.origin.clone();
+async fn export(collector: &Collector, places: &Places) -> Result<Made, String> {
+    let script = places.scripts.join("telemetry_server.py");
+    let log = places.scratch.join("server.log");
+    let server = Script::start(&places.server, &script, &["--http"], &log)?;
+    let hub = calls::connect(&server.url, &places.server, &script).await?;
+    let place = collector.origin();
     let value = |name: &str| match name {
-        "OTEL_EXPORTER_OTLP_ENDPOINT" => Some(place.clone()),
+        "OTEL_EXPORTER_OTLP_ENDPOINT" => Some(place.to_owned()),
         "OTEL_EXPORTER_OTLP_HEADERS" => Some("api-key=a%20key".to_owned()),
         "OTEL_SERVICE_NAME" => Some("interop".to_owned()),
         "OTEL_RESOURCE_ATTRIBUTES" => Some("host.name=h%C3%A4r".to_owned()),
@@ -79,14 +88,14 @@ async fn export(collector: &Collector) -> Result<Made, String> {
     let settings = Settings::from_variables(value).map_err(|error| error.to_string())?;
     let mut settings = settings.ok_or("nothing is to be sent")?;
     settings.retry.first = Duration::from_millis(10);
-    let metrics = Metrics::new();
-    let telemetry = Telemetry::start(settings, Some(metrics.clone()));
+    let telemetry = Telemetry::start(settings, Some(hub.metrics()));
     let telemetry = telemetry.map_err(|error| error.to_string())?;
     let listeners = tracing_subscriber::registry().with(telemetry.layer());
     let listening = tracing::subscriber::set_default(listeners);
-    let made = calls::make(&metrics).await?;
+    let made = calls::make(&hub).await?;
     drop(listening);
     let counts = telemetry.close(Duration::from_secs(20)).await;
+    hub.close().await;
     match (counts.sent, counts.failed, counts.metrics_sent) {
         (calls::MADE, 0, 1) => Ok(made),
         _ => Err(format!("not all was sent: {counts:?}")),
@@ -124,7 +133,7 @@ fn check_requests(seen: &[Value]) -> Result<(), String> {
 /// Does OpenTelemetry's own propagator read of a trace context what we wrote?
 async fn check_contexts(collector: &Collector, made: &Made) -> Result<(), String> {
     for told in &made.told {
-        let read = collector.extract(&told.meta).await?;
+        let read = collector.extract(told.meta()).await?;
         let found = json!([
             read["valid"],
             read["trace_id"],
@@ -136,7 +145,10 @@ async fn check_contexts(collector: &Collector, made: &Made) -> Result<(), String
             &found,
             &json!([true, told.trace(), told.span(), true]),
         )?;
-        let state = told.meta["tracestate"].as_str().unwrap_or_default();
+        // The SDK of the server has read the same.
+        let both = json!([told.trace(), told.span()]);
+        equal("the server's own", &told.read(), &both)?;
+        let state = told.meta()["tracestate"].as_str().unwrap_or_default();
         equal("state", &read["state"], &json!(state))?;
     }
     Ok(())
@@ -150,14 +162,31 @@ fn equal(what: &str, found: &Value, wanted: &Value) -> Result<(), String> {
     }
 }
 
-fn arguments() -> Result<(PathBuf, PathBuf, PathBuf), String> {
-    let words: Vec<String> = std::env::args().skip(1).collect();
-    let place = |option: &str| {
-        let at = words.iter().position(|word| word == option);
-        let value = at.and_then(|at| words.get(at + 1));
-        value
-            .map(PathBuf::from)
-            .ok_or_else(|| format!("{option} <folder> is missing"))
-    };
-    Ok((place("--python")?, place("--scripts")?, place("--scratch")?))
+/// Where everything is, as the arguments say.
+struct Places {
+    /// The programs of the collector's Python environment.
+    collector: PathBuf,
+    /// The programs of the servers' Python environment.
+    server: PathBuf,
+    scripts: PathBuf,
+    scratch: PathBuf,
+}
+
+impl Places {
+    fn from_arguments() -> Result<Self, String> {
+        let words: Vec<String> = std::env::args().skip(1).collect();
+        let place = |option: &str| {
+            let at = words.iter().position(|word| word == option);
+            let value = at.and_then(|at| words.get(at + 1));
+            value
+                .map(PathBuf::from)
+                .ok_or_else(|| format!("{option} <folder> is missing"))
+        };
+        Ok(Self {
+            collector: place("--collector")?,
+            server: place("--server")?,
+            scripts: place("--scripts")?,
+            scratch: place("--scratch")?,
+        })
+    }
 }

@@ -2,10 +2,11 @@
 
 use serde_json::{Value, json};
 
+use crate::calls::Made;
 use crate::equal;
 use crate::report::Report;
 
-pub(crate) fn check(report: &mut Report, metrics: &[Value]) {
+pub(crate) fn check(report: &mut Report, metrics: &[Value], made: &Made) {
     report.check("metrics are those that were sent", shapes(metrics));
     report.check(
         "durations are counted by tool and outcome",
@@ -15,7 +16,7 @@ pub(crate) fn check(report: &mut Report, metrics: &[Value]) {
         "histograms have the bounds of the conventions",
         bounds(metrics),
     );
-    report.check("sums are those of the servers", sums(metrics));
+    report.check("sums are those of the servers", sums(metrics, made));
 }
 
 fn shapes(metrics: &[Value]) -> Result<(), String> {
@@ -66,56 +67,29 @@ fn durations(metrics: &[Value]) -> Result<(), String> {
                 text("error.type"),
                 text("rpc.response.status_code"),
                 text("network.transport"),
-                point["attributes"]["server.port"]["int_value"],
                 point["count"]
             ])
         })
         .collect();
-    let tool = "execute_tool";
-    let (call, code) = ("tools/call", "-32602");
+    let (call, tool, code) = ("tools/call", "execute_tool", "-32602");
+    let of_tool =
+        |server: &str, name: &str, error: Option<&str>, code: Option<&str>, count: u64| {
+            let transport = if server == "other" { "pipe" } else { "tcp" };
+            json!([
+                server, call, name, tool, null, error, code, transport, count
+            ])
+        };
+    let of_other = |method: &str, prompt: Option<&str>, error: &str| {
+        json!(["other", method, null, null, prompt, error, null, "pipe", 1])
+    };
     let wanted = json!([
-        [
-            "other",
-            "prompts/get",
-            null,
-            null,
-            "plan",
-            "cancelled",
-            null,
-            "pipe",
-            null,
-            1
-        ],
-        [
-            "other",
-            "resources/read",
-            null,
-            null,
-            null,
-            "timeout",
-            null,
-            "pipe",
-            null,
-            1
-        ],
-        [
-            "töld",
-            call,
-            "fails",
-            tool,
-            null,
-            "tool_error",
-            null,
-            "tcp",
-            "443",
-            1
-        ],
-        [
-            "töld", call, "nothing", tool, null, code, code, "tcp", "443", 1
-        ],
-        [
-            "töld", call, "told", tool, null, null, null, "tcp", "443", 2
-        ],
+        of_other("prompts/get", Some("plan"), "cancelled"),
+        of_other("resources/read", None, "timeout"),
+        of_tool("other", "ends", Some("connection"), None, 1),
+        of_tool("other", "told", None, None, 1),
+        of_tool("töld", "fails", Some("tool_error"), None, 1),
+        of_tool("töld", "refuses", Some(code), Some(code), 1),
+        of_tool("töld", "told", None, None, 2),
     ]);
     equal("durations", &Value::Array(found), &wanted)
 }
@@ -142,7 +116,7 @@ fn bounds(metrics: &[Value]) -> Result<(), String> {
     Ok(())
 }
 
-fn sums(metrics: &[Value]) -> Result<(), String> {
+fn sums(metrics: &[Value], made: &Made) -> Result<(), String> {
     let values = |name: &str| -> Result<Value, String> {
         let points = points(metrics, name)?.iter();
         let each = points.map(|point| {
@@ -151,28 +125,29 @@ fn sums(metrics: &[Value]) -> Result<(), String> {
         });
         Ok(each.collect())
     };
-    let both = |other: u64| json!([["other", other], ["töld", 0]]);
     equal(
         "restarts",
         &values("switchboard.server.restarts")?,
-        &both(1),
+        &json!([["other", 1], ["töld", 0]]),
     )?;
+    let changes = values("switchboard.server.catalog.changes")?;
+    let has_changed = |row: usize| changes[row][1].as_u64().is_some_and(|count| count > 0);
     equal(
         "changes",
-        &values("switchboard.server.catalog.changes")?,
-        &both(1),
+        &json!([changes[0][0], has_changed(0), changes[1][0], has_changed(1)]),
+        &json!(["other", true, "töld", true]),
     )?;
     equal(
         "version",
         &values("switchboard.catalog.version")?,
-        &json!([[null, 3]]),
+        &json!([[null, made.version]]),
     )?;
     let in_flight = values("switchboard.calls.in_flight")?;
     let in_flight = in_flight.as_array().cloned().unwrap_or_default();
     equal(
         "in flight",
         &json!([in_flight.len(), in_flight.iter().all(|row| row[1] == 0)]),
-        &json!([5, true]),
+        &json!([7, true]),
     )
 }
 

@@ -22,13 +22,16 @@ fn names(spans: &[Value]) -> Result<(), String> {
         .iter()
         .map(|span| json!([span["name"], span["status"]]))
         .collect();
+    let (unset, error) = ("STATUS_CODE_UNSET", "STATUS_CODE_ERROR");
     let wanted = json!([
-        ["mcp.töld.told", "STATUS_CODE_UNSET"],
-        ["mcp.töld.told", "STATUS_CODE_UNSET"],
-        ["mcp.töld.fails", "STATUS_CODE_ERROR"],
-        ["mcp.töld.nothing", "STATUS_CODE_ERROR"],
-        ["mcp.other.plan", "STATUS_CODE_ERROR"],
-        ["mcp.other.resources/read", "STATUS_CODE_ERROR"],
+        ["mcp.töld.told", unset],
+        ["mcp.töld.told", unset],
+        ["mcp.töld.fails", error],
+        ["mcp.töld.refuses", error],
+        ["mcp.other.plan", error],
+        ["mcp.other.resources/read", error],
+        ["mcp.other.ends", error],
+        ["mcp.other.told", unset],
     ]);
     equal("spans", &Value::Array(found), &wanted)?;
     for span in spans {
@@ -44,12 +47,14 @@ fn names(spans: &[Value]) -> Result<(), String> {
 }
 
 fn ids(spans: &[Value], made: &Made) -> Result<(), String> {
-    let [first, second, rest @ ..] = spans else {
+    let [first, second, .., last] = spans else {
         return Err(format!("there are {} spans", spans.len()));
     };
-    for (span, told) in [first, second].into_iter().zip(&made.told) {
+    for (span, told) in [first, second, last].into_iter().zip(&made.told) {
         equal("trace", &span["trace_id"], &json!(told.trace()))?;
         equal("span", &span["span_id"], &json!(told.span()))?;
+        let id = &span["attributes"]["jsonrpc.request.id"]["string_value"];
+        equal("request", id, &json!(told.id()))?;
     }
     equal("parent", &first["parent_span_id"], &json!(""))?;
     let parent: Vec<&str> = PARENT.split('-').collect();
@@ -57,11 +62,10 @@ fn ids(spans: &[Value], made: &Made) -> Result<(), String> {
     equal("parent", &second["parent_span_id"], &json!(parent[2]))?;
     equal("state", &second["trace_state"], &json!(STATE))?;
     // Without a parent, each begins a trace of its own.
-    let mut traces: Vec<_> = rest.iter().map(|span| span["trace_id"].as_str()).collect();
-    traces.push(first["trace_id"].as_str());
+    let mut traces: Vec<_> = spans.iter().map(|span| span["trace_id"].as_str()).collect();
     traces.sort_unstable();
     traces.dedup();
-    equal("traces", &json!(traces.len()), &json!(5))
+    equal("traces", &json!(traces.len()), &json!(spans.len()))
 }
 
 fn senders(spans: &[Value]) -> Result<(), String> {
@@ -78,51 +82,77 @@ fn senders(spans: &[Value]) -> Result<(), String> {
 
 fn attributes(spans: &[Value]) -> Result<(), String> {
     let text = |text: &str| json!({"string_value": text});
-    let remote = json!({
-        "switchboard.server": text("töld"),
-        "mcp.method.name": text("tools/call"),
-        "mcp.protocol.version": text("2026-07-28"),
-        "gen_ai.operation.name": text("execute_tool"),
-        "jsonrpc.request.id": text("7"),
-        "network.transport": text("tcp"),
-        "network.protocol.name": text("http"),
-        "network.protocol.version": text("1.1"),
-        "server.address": text("example.com"),
-        // A number of 64 bits is a text in JSON.
-        "server.port": {"int_value": "443"},
-    });
-    let local = json!({
-        "switchboard.server": text("other"),
-        "network.transport": text("pipe"),
-    });
+    let tool = |name: &str| {
+        json!({"mcp.method.name": text("tools/call"), "gen_ai.tool.name": text(name),
+            "gen_ai.operation.name": text("execute_tool")})
+    };
+    let remote = |own: Value| {
+        let place = json!({
+            "switchboard.server": text("töld"),
+            "network.transport": text("tcp"),
+            "network.protocol.name": text("http"),
+            "network.protocol.version": text("1.1"),
+            "server.address": text("127.0.0.1"),
+        });
+        (place, own)
+    };
+    let local = |own: Value| {
+        let place = json!({
+            "switchboard.server": text("other"),
+            "network.transport": text("pipe"),
+        });
+        (place, own)
+    };
+    let code = "-32602";
     let wanted = [
-        (&remote, json!({"gen_ai.tool.name": text("told")})),
-        (&remote, json!({"gen_ai.tool.name": text("told")})),
+        (remote(tool("told")), json!({})),
+        (remote(tool("told")), json!({})),
         (
-            &remote,
-            json!({"gen_ai.tool.name": text("fails"), "error.type": text("tool_error")}),
+            remote(tool("fails")),
+            json!({"error.type": text("tool_error")}),
         ),
         (
-            &remote,
-            json!({"gen_ai.tool.name": text("nothing"), "error.type": text("-32602"),
-                "rpc.response.status_code": text("-32602")}),
+            remote(tool("refuses")),
+            json!({"error.type": text(code), "rpc.response.status_code": text(code)}),
         ),
         (
-            &local,
-            json!({"mcp.method.name": text("prompts/get"), "gen_ai.prompt.name": text("plan"),
-                "error.type": text("cancelled")}),
+            local(
+                json!({"mcp.method.name": text("prompts/get"), "gen_ai.prompt.name": text("plan")}),
+            ),
+            json!({"error.type": text("cancelled")}),
         ),
         (
-            &local,
-            json!({"mcp.method.name": text("resources/read"), "error.type": text("timeout"),
-                "mcp.resource.uri": text("postgres://db/customers")}),
+            local(json!({"mcp.method.name": text("resources/read"),
+                "mcp.resource.uri": text("postgres://db/customers")})),
+            json!({"error.type": text("timeout")}),
         ),
+        (
+            local(tool("ends")),
+            json!({"error.type": text("connection")}),
+        ),
+        (local(tool("told")), json!({})),
     ];
-    for (span, (usual, own)) in spans.iter().zip(wanted) {
-        let members = |value: &Value| value.as_object().cloned().unwrap_or_default();
-        let all: Map<String, Value> = members(usual).into_iter().chain(members(&own)).collect();
+    for (span, ((place, own), end)) in spans.iter().zip(wanted) {
         let name = span["name"].as_str().unwrap_or_default();
-        equal(name, &span["attributes"], &Value::Object(all))?;
+        let members = |value: &Value| value.as_object().cloned().unwrap_or_default();
+        let mut found = members(&span["attributes"]);
+        let id = found.remove("jsonrpc.request.id").unwrap_or_default();
+        let id = id["string_value"].as_str().unwrap_or_default().to_owned();
+        if id.parse::<u64>().is_err() {
+            return Err(format!("{name}: the id of the request is {id:?}"));
+        }
+        if place["network.transport"] == text("tcp") {
+            // A number of 64 bits is a text in JSON.
+            let port = found.remove("server.port").unwrap_or_default();
+            let port = port["int_value"].as_str().unwrap_or_default().to_owned();
+            if port.parse::<u16>().is_err() {
+                return Err(format!("{name}: the port of the server is {port:?}"));
+            }
+        }
+        let revision = json!({"mcp.protocol.version": text("2026-07-28")});
+        let all = [place, own, end, revision];
+        let all: Map<String, Value> = all.iter().flat_map(members).collect();
+        equal(name, &Value::Object(found), &Value::Object(all))?;
     }
     Ok(())
 }
