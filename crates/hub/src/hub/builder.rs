@@ -11,7 +11,7 @@ use switchboard_client::{Host, NoHost};
 
 use super::Hub;
 use crate::config::{Config, ServerConfig};
-use crate::exposed_name::Naming;
+use crate::exposed_name::{Naming, Prefix};
 use crate::variables::{Surroundings, System};
 
 /// Describes a hub.
@@ -129,6 +129,13 @@ impl HubBuilder {
     /// How the names of tools are made.
     pub fn naming(mut self, naming: Naming) -> Self {
         self.naming = naming;
+        self
+    }
+
+    /// What stands before the names of tools. All else about names stays as it is, as a
+    /// configuration may have said it.
+    pub fn prefix(mut self, prefix: Prefix) -> Self {
+        self.naming.prefix = prefix;
         self
     }
 

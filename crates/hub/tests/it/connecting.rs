@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use switchboard_auth::Secret;
 use switchboard_client::Class;
-use switchboard_hub::{Config, Hub, HubError, MemberState, Origin, ServerConfig, Surroundings};
+use switchboard_hub::{
+    Config, Hub, HubError, MemberState, Naming, Origin, Prefix, ServerConfig, Surroundings,
+};
 use tokio::sync::mpsc;
 
 use crate::child::{faulty, server};
@@ -130,6 +132,23 @@ async fn what_a_file_says_is_what_runs() {
     assert_eq!(class, Class::Caller);
     hub.close().await;
     std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[tokio::test]
+async fn a_prefix_of_ones_own_leaves_the_length_that_a_file_gives() {
+    let text = r#"{"mcpServers": {}, "x-switchboard": {"prefix": "mcp__server__tool", "maxToolName": 40}}"#;
+    let config = Config::read(text, &Origin::text("mcp.json")).unwrap();
+    assert!(config.problems.is_empty(), "{:?}", config.problems);
+    let build = |config| builder([server("one")]).config(config);
+    let hub = build(config.clone()).build();
+    let as_said = Naming::new(Prefix::Mcp).with_longest(40);
+    assert_eq!(*hub.catalog().naming(), as_said);
+    let hub = build(config).prefix(Prefix::Server).build();
+    let with_prefix = Naming::new(Prefix::Server).with_longest(40);
+    assert_eq!(*hub.catalog().naming(), with_prefix);
+    hub.connect_all().await;
+    hub.call("one__pid").await.unwrap();
+    hub.close().await;
 }
 
 #[tokio::test]
