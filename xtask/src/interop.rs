@@ -9,6 +9,7 @@ mod codegen;
 mod conformance;
 mod core;
 mod hub;
+mod program;
 mod script;
 mod servers;
 mod telemetry;

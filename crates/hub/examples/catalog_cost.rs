@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use switchboard_hub::{MemberCatalog, Naming, Registry, ToolFilter};
 use switchboard_protocol::types::{Resource, Tool};
+use switchboard_testkit::process::resident;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
@@ -57,8 +58,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         catalog.tokens()
     );
     println!("build                     {:>9.1} ms", millis(built));
-    if let (Some(before), Some(after)) = (definitions, resident()) {
-        let each = |bytes: u64| bytes as f64 / count.max(1) as f64;
+    if let (before @ 1.., after) = (definitions, resident()) {
+        let each = |bytes: usize| bytes as f64 / count.max(1) as f64;
         println!(
             "memory, definitions       {:>9.0} bytes per tool",
             each(before)
@@ -155,12 +156,6 @@ fn report(what: &str, runs: usize, mut run: impl FnMut()) {
 
 fn millis(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
-}
-
-/// The bytes of this process in memory, where that can be known.
-fn resident() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/self/statm").ok()?;
-    Some(text.split(' ').nth(1)?.parse::<u64>().ok()? * 4096)
 }
 
 fn tools_of_file(path: &str) -> Result<Vec<Tool>, Box<dyn Error>> {

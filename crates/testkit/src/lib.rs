@@ -3,10 +3,13 @@
 //! [`transcript`] runs text files that hold a conversation against a machine,
 //! [`clock`] is a clock that a test moves, [`pair`] connects a client machine and
 //! a server machine in memory, [`generate`] makes random messages, [`faulty`] has servers that
-//! misbehave.
+//! misbehave, [`process`] tells what this process has left behind, [`dice`] is chance that is the
+//! same in every run.
 
 pub mod clock;
+pub mod dice;
 pub mod faulty;
 pub mod generate;
 pub mod pair;
+pub mod process;
 pub mod transcript;

@@ -1,14 +1,13 @@
 //! Our login at authorization servers that others wrote, by the program `authorized` of
 //! `interop/client/`.
 //!
-//! What is checked is there; here is what has to be installed and built before.
+//! What is checked is there.
 
-use std::fs;
 use std::process::Command;
 
+use crate::interop::program::Program;
 use crate::interop::script::run_script;
 use crate::report::Outcome;
-use crate::tools;
 use crate::workspace::Workspace;
 
 pub(super) fn run(workspace: &Workspace) -> Outcome {
@@ -17,30 +16,13 @@ pub(super) fn run(workspace: &Workspace) -> Outcome {
         Err(reason) => return Outcome::failed(reason),
     };
     let mut outcome = Outcome::default();
-    run_script(&mut outcome, "authorized", &mut command);
+    run_script(&mut outcome, PROGRAM, &mut command);
     outcome
 }
 
 fn prepare(workspace: &Workspace) -> Result<Command, String> {
-    workspace.build_interop()?;
-    let scratch = workspace.target.join("interop").join("authority");
-    // It is not there the first time.
-    let _ = fs::remove_dir_all(&scratch);
-    fs::create_dir_all(&scratch)
-        .map_err(|error| format!("{} cannot be made: {error}", scratch.display()))?;
-    let mut command = Command::new(workspace.binary("authorized"));
-    let places = [
-        ("--node", tools::node(workspace)?),
-        ("--python", tools::python(workspace, "requirements.txt")?),
-        (
-            "--python-v1",
-            tools::python(workspace, "requirements-v1.txt")?,
-        ),
-        ("--scripts", workspace.root.join("interop")),
-        ("--scratch", scratch),
-    ];
-    for (option, place) in places {
-        command.arg(option).arg(place);
-    }
-    Ok(command)
+    let program = Program::build(workspace, PROGRAM, "authority")?;
+    program.packages(workspace)?.command()
 }
+
+const PROGRAM: &str = "authorized";

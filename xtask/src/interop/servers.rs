@@ -1,13 +1,12 @@
 //! Our client at servers that others wrote, by the program `real-servers` of `interop/client/`.
 //!
-//! What is asked of which server is there; here is what has to be installed and built before.
+//! What is asked of which server is there.
 
-use std::fs;
 use std::process::Command;
 
+use crate::interop::program::Program;
 use crate::interop::script::run_script;
 use crate::report::Outcome;
-use crate::tools;
 use crate::workspace::Workspace;
 
 pub(super) fn run(workspace: &Workspace) -> Outcome {
@@ -20,31 +19,13 @@ pub(super) fn run(workspace: &Workspace) -> Outcome {
         Err(reason) => return Outcome::failed(reason),
     };
     let mut outcome = Outcome::default();
-    run_script(&mut outcome, "real-servers", &mut command);
+    run_script(&mut outcome, PROGRAM, &mut command);
     outcome
 }
 
 fn prepare(workspace: &Workspace) -> Result<Command, String> {
-    workspace.build_interop()?;
-    let scratch = workspace.target.join("interop").join("servers");
-    // It is not there the first time.
-    let _ = fs::remove_dir_all(&scratch);
-    fs::create_dir_all(&scratch)
-        .map_err(|error| format!("{} cannot be made: {error}", scratch.display()))?;
-    let mut command = Command::new(workspace.binary("real-servers"));
-    let places = [
-        ("--node", tools::node(workspace)?),
-        ("--python", tools::python(workspace, "requirements.txt")?),
-        (
-            "--python-v1",
-            tools::python(workspace, "requirements-v1.txt")?,
-        ),
-        ("--rust", tools::rust_servers(workspace)?),
-        ("--scripts", workspace.root.join("interop")),
-        ("--scratch", scratch),
-    ];
-    for (option, place) in places {
-        command.arg(option).arg(place);
-    }
-    Ok(command)
+    let program = Program::build(workspace, PROGRAM, "servers")?;
+    program.servers(workspace)?.command()
 }
+
+const PROGRAM: &str = "real-servers";

@@ -18,6 +18,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use switchboard_hub::{Hub, HubError, ServerConfig, Sharing, Start, ToolFilter};
+use switchboard_testkit::dice::Dice;
+use switchboard_testkit::process::{children, descriptors, resident};
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
@@ -55,18 +57,6 @@ fn servers_that_come_and_go_at_random_leave_nothing_behind() {
 fn report<S: AsRef<str>>(lines: impl IntoIterator<Item = S>) {
     for line in lines {
         println!("{}", line.as_ref());
-    }
-}
-
-/// Small numbers that are the same in every run.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % sides
     }
 }
 
@@ -112,7 +102,7 @@ async fn churn() {
         pids.push(pid(&hub, name).await);
     }
     let done = Arc::new(Done::default());
-    let mut dice = Dice(0x9E37_79B9_7F4A_7C15);
+    let mut dice = Dice::default();
     let begun = Instant::now();
     let first = Look::now();
     report([format!("churn: before the first change {first}")]);
@@ -157,8 +147,8 @@ async fn part(hub: &Hub, span: &Span, done: &Arc<Done>, dice: &mut Dice) {
     let callers: Vec<JoinHandle<()>> = (0..CALLERS)
         .map(|_| {
             let (hub, done, is_over) = (hub.clone(), Arc::clone(done), Arc::clone(&is_over));
-            let seed = dice.roll(u64::MAX) | 1;
-            tokio::spawn(async move { call(&hub, &done, &is_over, Dice(seed)).await })
+            let seed = dice.roll(u64::MAX);
+            tokio::spawn(async move { call(&hub, &done, &is_over, Dice::new(seed)).await })
         })
         .collect();
     let begun = Instant::now();
@@ -266,7 +256,7 @@ impl Look {
     fn now() -> Self {
         Self {
             resident: resident(),
-            descriptors: entries("/proc/self/fd"),
+            descriptors: descriptors(),
             tasks: Handle::current().metrics().num_alive_tasks(),
             children: children(),
         }
@@ -304,30 +294,6 @@ impl fmt::Display for Look {
             self.children
         )
     }
-}
-
-/// The memory of this process that is in use, in bytes.
-fn resident() -> usize {
-    let status = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
-    let pages = status
-        .split(' ')
-        .nth(1)
-        .and_then(|pages| pages.parse().ok());
-    pages.unwrap_or(0) * 4_096
-}
-
-fn entries(folder: &str) -> usize {
-    std::fs::read_dir(folder).map_or(0, Iterator::count)
-}
-
-/// The processes that this one has started, and has not heard the end of.
-fn children() -> usize {
-    let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten();
-    let children = tasks.flatten().map(|task| {
-        let children = std::fs::read_to_string(task.path().join("children"));
-        children.map_or(0, |children| children.split_whitespace().count())
-    });
-    children.sum()
 }
 
 /// Tells the process to run.

@@ -197,4 +197,4 @@ async fn document_002_adds_servers_of_all_kinds_and_connects_them_together() {
 }
 
 /// As many as a child has.
-const TOOLS: usize = 13;
+const TOOLS: usize = 14;

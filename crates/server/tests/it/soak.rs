@@ -14,6 +14,8 @@ use std::time::Duration;
 
 use serde_json::json;
 use switchboard_server::{Limits, Site};
+use switchboard_testkit::dice::Dice;
+use switchboard_testkit::process::resident;
 
 use crate::fixture::{Witness, server};
 use crate::http_client::{Connection, Served};
@@ -87,32 +89,10 @@ fn calls() -> usize {
     std::env::var(WANTED).map_or(CALLS, |count| count.parse().unwrap())
 }
 
-/// The memory of this process that is in use, in bytes.
-fn resident() -> usize {
-    let status = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
-    let pages = status
-        .split(' ')
-        .nth(1)
-        .and_then(|pages| pages.parse().ok());
-    pages.unwrap_or(0) * 4_096
-}
-
-/// Small numbers that are the same in every run.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % sides
-    }
-}
-
 /// Runs a load in five parts, and holds the memory after the last to that after the second.
 async fn flat(load: impl AsyncFn(&Witness, usize, &mut Dice)) {
     let witness = Witness::new();
-    let mut dice = Dice(0x9E37_79B9_7F4A_7C15);
+    let mut dice = Dice::default();
     let part = calls() / 5;
     let mut warm = 0;
     let mut last = 0;
@@ -197,7 +177,7 @@ async fn calls_over_http(witness: &Witness, count: usize, dice: &mut Dice) {
             left -= calls;
             let seed = dice.roll(u64::MAX);
             let served = Arc::clone(&served);
-            peers.push(tokio::spawn(http_client(served, calls, Dice(seed | 1))));
+            peers.push(tokio::spawn(http_client(served, calls, Dice::new(seed))));
         }
         for peer in peers {
             peer.await.unwrap();

@@ -46,7 +46,7 @@ mod report;
 #[path = "../servers/started.rs"]
 mod started;
 
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
 use switchboard_testkit::faulty::stdio::play;
 
@@ -81,7 +81,7 @@ async fn run(places: &Places, report: &mut Report) {
         Ok(page) => page,
         Err(error) => return report.check("a page on the loopback", Err(error.to_string())),
     };
-    if let Err(reason) = repository(places) {
+    if let Err(reason) = places.make_repository() {
         return report.check("an empty repository", Err(reason));
     }
     if places.wants("names") {
@@ -107,17 +107,5 @@ async fn run(places: &Places, report: &mut Report) {
     }
     if places.wants("killed") {
         killed::check(held::NAME, places, report).await;
-    }
-}
-
-/// What `mcp-server-git` looks at.
-fn repository(places: &Places) -> Result<(), String> {
-    let mut command = Command::new("git");
-    command.args(["init", "--quiet"]);
-    let made = command.arg(places.in_scratch("repository")).status();
-    match made {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("git init ended with {status}")),
-        Err(error) => Err(format!("git could not be started: {error}")),
     }
 }

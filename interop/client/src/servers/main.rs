@@ -25,7 +25,7 @@ mod report;
 mod started;
 mod visit;
 
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
 use crate::places::Places;
 use crate::report::Report;
@@ -51,7 +51,7 @@ async fn run(places: &Places, report: &mut Report) {
         Ok(page) => page,
         Err(error) => return report.check("a page on the loopback", Err(error.to_string())),
     };
-    report.check("an empty repository", repository(places));
+    report.check("an empty repository", places.make_repository());
     for server in catalog::servers(places, &page) {
         if places.wants(&server.name) {
             visit::visit(&server, report).await;
@@ -59,17 +59,5 @@ async fn run(places: &Places, report: &mut Report) {
     }
     if places.wants("kill") {
         killed::check(killed::NAME, places, report).await;
-    }
-}
-
-/// What `mcp-server-git` looks at.
-fn repository(places: &Places) -> Result<(), String> {
-    let mut command = Command::new("git");
-    command.args(["init", "--quiet"]);
-    let made = command.arg(places.in_scratch("repository")).status();
-    match made {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("git init ended with {status}")),
-        Err(error) => Err(format!("git could not be started: {error}")),
     }
 }

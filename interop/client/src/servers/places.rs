@@ -2,6 +2,7 @@
 
 use std::env;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// Where the servers are, and which of them are wanted.
 #[derive(Debug, Default)]
@@ -61,6 +62,18 @@ impl Places {
     /// A program of an npm package.
     pub(crate) fn npm(&self, program: &str) -> PathBuf {
         self.node.join("node_modules").join(".bin").join(program)
+    }
+
+    /// Makes what `mcp-server-git` looks at.
+    pub(crate) fn make_repository(&self) -> Result<(), String> {
+        let mut command = Command::new("git");
+        command.args(["init", "--quiet"]);
+        let made = command.arg(self.in_scratch("repository")).status();
+        match made {
+            Ok(status) if status.success() => Ok(()),
+            Ok(status) => Err(format!("git init ended with {status}")),
+            Err(error) => Err(format!("git could not be started: {error}")),
+        }
     }
 
     pub(crate) fn in_scratch(&self, name: &str) -> String {
