@@ -6,7 +6,8 @@
 //! [`Problem`] of that one; the others work.
 //!
 //! 1. `page`: the text, JSON, places; `sheet`, `members`, `field`: its objects and values
-//! 2. `container`: where the servers are; `server`, `transport`, `auth`: one of them
+//! 2. `container`: where the servers are; `server`, `transport`, `auth`: one of them; `input`: what
+//!    stands beside them for people
 //! 3. `problem`, `error`: what can be wrong; `near`: what was probably meant
 //! 4. `resolve`: with variables filled in, what a client is made of
 //! 5. `written`: a server in the form that most hosts read
@@ -18,6 +19,7 @@ mod container;
 mod env_file;
 mod error;
 mod field;
+mod input;
 mod members;
 mod origin;
 mod page;
@@ -42,6 +44,7 @@ use jsonc_parser::common::Ranged;
 
 pub use auth::{AuthConfig, OAuthConfig};
 pub use error::ConfigError;
+pub use input::{InputConfig, InputKind, InputOption};
 pub(crate) use origin::Grammar;
 pub use origin::{Dialect, Origin};
 pub use page::{Position, SyntaxFault};
@@ -86,6 +89,8 @@ pub struct Config {
     pub dialect: Dialect,
     /// The key under which the servers are, if there is one: `mcpServers`, `mcp.servers`.
     pub container: Option<&'static str>,
+    /// What people are to be asked for, by those who have people to ask.
+    pub inputs: Vec<InputConfig>,
     /// What stands under `x-switchboard` at the top.
     pub settings: HubSettings,
     /// What else stands at the top.
@@ -149,6 +154,7 @@ impl Config {
         let container::Found {
             servers,
             broken,
+            inputs,
             settings,
             unknown,
         } = container::read(&sheet, root);
@@ -158,6 +164,7 @@ impl Config {
             problems: sheet.into_problems(),
             dialect,
             container,
+            inputs,
             settings,
             unknown,
         })

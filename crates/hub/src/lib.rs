@@ -50,10 +50,11 @@ pub use call::{
     Whom,
 };
 pub use config::{
-    AuthConfig, Config, ConfigError, Dialect, HttpConfig, HubSettings, Location, OAuthConfig,
-    Origin, Position, Problem, ProblemKind, ResolveError, ResolveErrorKind, Resolved, ResolvedAuth,
-    ResolvedOAuth, ServerConfig, ServerLimits, ServerTimeouts, Severity, Sharing, Start,
-    StdioConfig, SyntaxFault, TransportConfig, UnknownKeys, resolve,
+    AuthConfig, Config, ConfigError, Dialect, HttpConfig, HubSettings, InputConfig, InputKind,
+    InputOption, Location, OAuthConfig, Origin, Position, Problem, ProblemKind, ResolveError,
+    ResolveErrorKind, Resolved, ResolvedAuth, ResolvedOAuth, ServerConfig, ServerLimits,
+    ServerTimeouts, Severity, Sharing, Start, StdioConfig, SyntaxFault, TransportConfig,
+    UnknownKeys, resolve,
 };
 pub use error::HubError;
 pub use event::{Event, Events};

@@ -6,7 +6,8 @@
 //! | `${NAME:-text}`, `${env:NAME:-text}` | the text, if there is none or it is empty; the text may hold variables too |
 //! | `${file:path}` | what is in the file, without the line ends at its end; `~` is the home folder |
 //! | `${cmd:program argument …}` | what the program prints, likewise; quotes keep words together, no shell has a look |
-//! | `${keyring:name}`, `${input:id}` | what a keyring holds, what a person was asked for |
+//! | `${keyring:service/account}` | what the keyring holds there; without a service it is `switchboard` |
+//! | `${input:id}` | what a person was asked for |
 //! | `${userHome}`, `${workspaceFolder}`, `${workspaceFolderBasename}`, `${CLAUDE_PROJECT_DIR}` | folders |
 //! | `${pathSeparator}`, `${/}` | what stands between folders |
 //! | `$$` | a dollar |

@@ -26,6 +26,25 @@ pub enum AuthConfig {
     OAuth(Box<OAuthConfig>),
 }
 
+impl AuthConfig {
+    /// Every text in which something may be filled in.
+    pub(super) fn templates(&self) -> Vec<&Template> {
+        match self {
+            Self::Auto | Self::None => Vec::new(),
+            Self::Bearer(token) => vec![token],
+            Self::OAuth(known) => {
+                let known = [
+                    &known.client_id,
+                    &known.client_secret,
+                    &known.issuer,
+                    &known.token_url,
+                ];
+                known.into_iter().flatten().collect()
+            }
+        }
+    }
+}
+
 /// What is known beforehand about a login by OAuth.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]

@@ -8,6 +8,7 @@ use serde_json::Map;
 
 use super::HubSettings;
 use super::field::{Field, json, kind};
+use super::input::{self, InputConfig};
 use super::members::Members;
 use super::origin::Dialect;
 use super::problem::{ProblemKind, Severity};
@@ -22,6 +23,7 @@ use crate::policy::Pattern;
 pub(super) struct Found {
     pub(super) servers: Vec<ServerConfig>,
     pub(super) broken: Vec<String>,
+    pub(super) inputs: Vec<InputConfig>,
     pub(super) settings: HubSettings,
     pub(super) unknown: UnknownKeys,
 }
@@ -90,10 +92,18 @@ fn all<'v, 'a>(root: &'v Object<'a>, dialect: Option<Dialect>) -> Vec<Container<
     found
 }
 
-impl Container<'_, '_> {
+impl<'a> Container<'_, 'a> {
     /// Where they are.
     pub(super) const fn key(&self) -> &'static str {
         self.key
+    }
+
+    /// What the servers stand in.
+    fn beside<'o>(&'o self, root: &'o Object<'a>) -> &'o Object<'a> {
+        match (self.key, &self.property.value) {
+            ("mcp.servers", Value::Object(object)) => object,
+            _ => root,
+        }
     }
 
     /// In whose words it is written, as far as it can be told from what is there.
@@ -124,6 +134,7 @@ pub(super) fn read(sheet: &Sheet<'_>, root: &Object<'_>) -> Found {
     let mut found = Found {
         servers: Vec::new(),
         broken: Vec::new(),
+        inputs: Vec::new(),
         settings: HubSettings::default(),
         unknown: UnknownKeys(rest(root, &containers)),
     };
@@ -150,6 +161,7 @@ pub(super) fn read(sheet: &Sheet<'_>, root: &Object<'_>) -> Found {
         return found;
     };
     check_once(sheet, root, container);
+    found.inputs = input::read(sheet, container.beside(root));
     for other in containers {
         let (read, other_key) = (container.key, other.key);
         let kind = ProblemKind::SecondContainer {

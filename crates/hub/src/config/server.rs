@@ -170,6 +170,11 @@ impl ServerConfig {
         self
     }
 
+    /// Every text in which something may be filled in.
+    pub fn templates(&self) -> Vec<&Template> {
+        self.transport.templates()
+    }
+
     /// With everything as usual.
     pub fn new(name: &str, transport: TransportConfig) -> Self {
         Self {

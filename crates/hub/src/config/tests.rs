@@ -2,6 +2,7 @@
 
 mod faults;
 mod hostile;
+mod inputs;
 mod resolving;
 mod spellings;
 mod writing;

@@ -32,6 +32,26 @@ impl TransportConfig {
             Self::Sse(_) => "sse",
         }
     }
+
+    /// Every text in which something may be filled in.
+    pub(super) fn templates(&self) -> Vec<&Template> {
+        match self {
+            Self::Stdio(stdio) => {
+                let mut all = vec![&stdio.command];
+                all.extend(&stdio.args);
+                all.extend(stdio.env.iter().filter_map(|(_, value)| value.as_ref()));
+                all.extend(&stdio.env_file);
+                all.extend(&stdio.cwd);
+                all
+            }
+            Self::Http(http) | Self::Sse(http) => {
+                let mut all = vec![&http.url];
+                all.extend(http.headers.iter().map(|(_, value)| value));
+                all.extend(http.auth.templates());
+                all
+            }
+        }
+    }
 }
 
 /// A program that is started.

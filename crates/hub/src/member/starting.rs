@@ -98,7 +98,6 @@ fn prepare(
     config: &ServerConfig,
     host: &HostMaker,
 ) -> Result<Prepared, Arc<str>> {
-    let words = |error: &dyn std::error::Error| Arc::from(error.to_string());
     let resolved = resolve(config, &*settings.surroundings).map_err(|error| words(&error))?;
     let url = resolved.url.as_ref();
     let endpoint = url.map_or_else(Endpoint::pipe, |url| Endpoint::http(url.reveal()));
@@ -117,7 +116,6 @@ struct Prepared {
 }
 
 fn spec(settings: &Settings, config: &ServerConfig, resolved: Resolved) -> Result<Spec, Arc<str>> {
-    let words = |error: &dyn std::error::Error| Arc::from(error.to_string());
     let spec = resolved.spec;
     let Some(url) = resolved.url else {
         return Ok(spec);
@@ -147,6 +145,21 @@ fn spec(settings: &Settings, config: &ServerConfig, resolved: Resolved) -> Resul
     });
     let login = login.map_err(|error| words(&error))?;
     Ok(spec.credentials(Arc::new(login)))
+}
+
+/// An error with what caused it, unless that is said already.
+fn words(error: &dyn std::error::Error) -> Arc<str> {
+    let mut words = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let more = error.to_string();
+        if !words.contains(&more) {
+            words.push_str(": ");
+            words.push_str(&more);
+        }
+        cause = error.source();
+    }
+    words.into()
 }
 
 // One that takes longer lets others start beside it: it may be silent for ever.

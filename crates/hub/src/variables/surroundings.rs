@@ -31,13 +31,15 @@ pub trait Surroundings: fmt::Debug + Send + Sync {
     /// When it cannot be run, takes too long, or ends badly.
     fn command(&self, words: &[String]) -> io::Result<Secret>;
 
-    /// What the keyring holds under a name.
+    /// What the keyring holds under a name: `service/account`, of which the last slash is the one
+    /// between, or an account of the service `switchboard`.
     ///
     /// # Errors
     /// When there is no keyring, or it stays locked.
     fn keyring(&self, name: &str) -> io::Result<Option<Secret>>;
 
-    /// What a person gave when asked for this. By default nobody is asked.
+    /// What a person gave when asked for this: [`Config::inputs`](crate::Config::inputs) says how it
+    /// is to be asked for. By default nobody is asked.
     ///
     /// # Errors
     /// When asking went wrong.

@@ -107,6 +107,8 @@ async fn what_a_file_says_is_what_runs() {
             "one": {{ "command": {program:?}, "args": ["--exact", "child::serves", "--nocapture"],
                       "env": {{ "SWITCHBOARD_HUB_CHILD": "good" }}, "disabledTools": ["die"] }},
             "lost": {{ "command": "x", "env": {{ "KEY": "${{SWITCHBOARD_NO_SUCH_VARIABLE}}" }} }},
+            "locked": {{ "command": "x", "env": {{ "KEY": "${{keyring:github/me}}" }} }},
+            "asks": {{ "command": "x", "args": ["${{input:tok}}"] }},
             "off": {{ "command": "x", "disabled": true }},
           }}
         }}"#
@@ -125,11 +127,26 @@ async fn what_a_file_says_is_what_runs() {
     );
     assert!(hub.catalog().find_tool("mcp__one__die").is_err());
     assert!(matches!(state(&hub, "off"), MemberState::Disabled));
-    let MemberState::Failed { reason, class } = state(&hub, "lost") else {
-        panic!("{}", state(&hub, "lost"));
-    };
-    assert!(reason.contains("SWITCHBOARD_NO_SUCH_VARIABLE"), "{reason}");
-    assert_eq!(class, Class::Caller);
+    for (server, words) in [
+        (
+            "lost",
+            r#"server "lost": "env.KEY": the environment variable "SWITCHBOARD_NO_SUCH_VARIABLE""#,
+        ),
+        (
+            "locked",
+            r#""env.KEY": the keyring cannot be asked for "github/me": this program has no keyring"#,
+        ),
+        (
+            "asks",
+            r#"server "asks": "args[0]": nobody can be asked for the input "tok" here"#,
+        ),
+    ] {
+        let MemberState::Failed { reason, class } = state(&hub, server) else {
+            panic!("{}", state(&hub, server));
+        };
+        assert!(reason.contains(words), "{reason}");
+        assert_eq!(class, Class::Caller);
+    }
     hub.close().await;
     std::fs::remove_dir_all(&folder).unwrap();
 }
