@@ -38,10 +38,10 @@ impl Keyring {
         }
     }
 
-    /// Asks about a server. The question is answered whole even if nobody waits any more.
+    /// Asks about something. The question is answered whole even if nobody waits any more.
     pub(crate) async fn ask<T: Send + 'static>(
         &self,
-        server: &str,
+        subject: Subject<'_>,
         question: impl FnOnce(&Table<'_>) -> Result<T, Trouble> + Send + 'static,
     ) -> Result<T, Unanswered> {
         let asked = async {
@@ -68,7 +68,7 @@ impl Keyring {
                 })?;
             match answered.await {
                 Ok(outcome) => {
-                    outcome.map_err(|trouble| Unanswered::Refused(trouble.about(server)))
+                    outcome.map_err(|trouble| Unanswered::Refused(trouble.about(subject)))
                 }
                 Err(_) => {
                     let error = StoreError::new("the keyring broke off", None);
@@ -80,8 +80,9 @@ impl Keyring {
             Ok(outcome) => outcome,
             Err(_) => {
                 let seconds = LONGEST_WAIT.as_secs();
+                let instead = subject.instead();
                 let what = format!(
-                    "the keyring did not answer within {seconds} s: unlock it, or {INSTEAD}"
+                    "the keyring did not answer within {seconds} s: unlock it, or {instead}"
                 );
                 Err(Unanswered::Unknown(StoreError::new(what, None)))
             }
@@ -137,47 +138,40 @@ impl From<BadEntry> for Trouble {
 
 impl Trouble {
     /// Some errors of a keyring print the secret: only the others are passed on.
-    fn about(self, server: &str) -> StoreError {
-        let server = without_query(server);
+    fn about(self, subject: Subject<'_>) -> StoreError {
+        let instead = subject.instead();
         let (what, source): (String, Option<Box<dyn StdError + Send + Sync>>) = match self {
             Self::Absent(Error::PlatformFailure(source) | Error::NoStorageAccess(source)) => {
-                let what = format!("there is no keyring service here: {INSTEAD}");
+                let what = format!("there is no keyring service here: {instead}");
                 (what, Some(source))
             }
             Self::Absent(_) => (
-                format!("there is no keyring on this system: {INSTEAD}"),
+                format!("there is no keyring on this system: {instead}"),
                 None,
             ),
             Self::Keyring(Error::NoStorageAccess(source)) => {
-                let what = format!("the keyring is locked: unlock it, or {INSTEAD}");
+                let what = format!("the keyring is locked: unlock it, or {instead}");
                 (what, Some(source))
             }
             Self::Keyring(Error::PlatformFailure(source)) => {
-                let what = format!("the keyring cannot be used: try again, or {INSTEAD}");
+                let what = format!("the keyring cannot be used: try again, or {instead}");
                 (what, Some(source))
             }
-            Self::Keyring(Error::BadEncoding(_) | Error::BadDataFormat(..)) => (
-                format!("what the keyring holds for {server} is no login: log in again"),
-                None,
-            ),
-            Self::Keyring(Error::Ambiguous(_)) => (
-                format!(
-                    "the keyring holds several logins for {server}: remove them in the program \
-                     that shows it, and log in again"
-                ),
-                None,
-            ),
+            Self::Keyring(Error::BadEncoding(_) | Error::BadDataFormat(..)) => {
+                (subject.not_one(), None)
+            }
+            Self::Keyring(Error::Ambiguous(_)) => (subject.several(), None),
             Self::Keyring(Error::TooLong(_, limit)) => (
                 format!(
-                    "the keyring takes no more than {limit} bytes, which the name or the login \
-                     of {server} exceeds: {INSTEAD}"
+                    "the keyring takes no more than {limit} bytes, which the name or the value \
+                     of {subject} exceeds: {instead}"
                 ),
                 None,
             ),
-            Self::Keyring(Error::BadStoreFormat(reason)) => (not_used(server, &reason), None),
-            Self::Content(bad) => (not_used(server, &bad), None),
+            Self::Keyring(Error::BadStoreFormat(reason)) => (not_used(subject, &reason), None),
+            Self::Content(bad) => (not_used(subject, &bad), None),
             Self::Keyring(error) => (
-                format!("the keyring refuses the login of {server}: {INSTEAD}"),
+                format!("the keyring refuses {subject}: {instead}"),
                 Some(error.into()),
             ),
         };
@@ -185,8 +179,60 @@ impl Trouble {
     }
 }
 
-fn not_used(server: &str, reason: &dyn fmt::Display) -> String {
-    format!("what the keyring holds for {server} is not used, {reason}")
+/// What a keyring is asked about.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Subject<'a> {
+    /// The login of a server, by its URL.
+    Login(&'a str),
+    /// A secret of the user's own, by its name.
+    Secret(&'a str),
+}
+
+impl Subject<'_> {
+    /// What can be done without a keyring.
+    const fn instead(self) -> &'static str {
+        match self {
+            Self::Login(_) => "keep logins in files instead",
+            Self::Secret(_) => "use a variable or a file instead",
+        }
+    }
+
+    /// What is there is something else.
+    fn not_one(self) -> String {
+        match self {
+            Self::Login(_) => {
+                format!("what the keyring holds for {self} is no login: log in again")
+            }
+            Self::Secret(_) => format!("what the keyring holds for {self} is no text"),
+        }
+    }
+
+    fn several(self) -> String {
+        match self {
+            Self::Login(_) => format!(
+                "the keyring holds several logins for {self}: remove them in the program that \
+                 shows it, and log in again"
+            ),
+            Self::Secret(_) => format!(
+                "the keyring holds several secrets for {self}: remove all but one in the program \
+                 that shows it"
+            ),
+        }
+    }
+}
+
+/// A server without what may be secret in its URL, or a name.
+impl fmt::Display for Subject<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Login(server) => f.write_str(&without_query(server)),
+            Self::Secret(name) => f.write_str(name),
+        }
+    }
+}
+
+fn not_used(subject: Subject<'_>, reason: &dyn fmt::Display) -> String {
+    format!("what the keyring holds for {subject} is not used, {reason}")
 }
 
 /// One that was not there may be there the next time.
@@ -224,8 +270,6 @@ fn open_keyring() -> keyring_core::Result<Arc<CredentialStore>> {
 fn open_keyring() -> keyring_core::Result<Arc<CredentialStore>> {
     Err(Error::NoDefaultStore)
 }
-
-const INSTEAD: &str = "keep logins in files instead";
 
 // A person finds the dialog and remembers the password.
 const LONGEST_WAIT: Duration = Duration::from_secs(120);

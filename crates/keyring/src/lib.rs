@@ -1,5 +1,6 @@
 //! Keeps logins in the keyring of the operating system: the Secret Service of Linux desktops,
-//! the keychain of macOS, the credential manager of Windows.
+//! the keychain of macOS, the credential manager of Windows. [`Secrets`] reads what people keep
+//! there themselves.
 //!
 //! A crate of its own, because a keyring brings more crates with it than everything else
 //! together. Where there is no desktop there is mostly no keyring; programs that run anywhere
@@ -21,6 +22,8 @@
 
 mod keyring;
 mod pieces;
+mod secrets;
 mod store;
 
+pub use secrets::Secrets;
 pub use store::KeyringStore;

@@ -166,7 +166,7 @@ fn piece_name(name: &str, series: u64, index: usize) -> String {
 }
 
 /// What people see in the program that shows their keyring.
-const SERVICE: &str = "switchboard";
+pub(crate) const SERVICE: &str = "switchboard";
 
 // As many writers overtake one reader at most.
 const ATTEMPTS: usize = 8;

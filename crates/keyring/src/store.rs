@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use keyring_core::Error;
 use switchboard_auth::{BadEntry, Entry, FileStore, Keeping, Lock, Store, StoreError};
 
-use crate::keyring::{Keyring, Trouble, Unanswered};
+use crate::keyring::{Keyring, Subject, Trouble, Unanswered};
 use crate::pieces::Table;
 
 /// Keeps each entry as an item of the keyring, under the URL of its server. Any number of
@@ -59,7 +59,7 @@ impl Store for KeyringStore {
                 Some(text) => Ok(Some(read_entry(&text, &name)?)),
                 None => Ok(None),
             };
-            Ok(self.keyring.ask(server, read).await?)
+            Ok(self.keyring.ask(Subject::Login(server), read).await?)
         })
     }
 
@@ -78,7 +78,7 @@ impl Store for KeyringStore {
                 check_replaceable(table, &name)?;
                 Ok(table.write(&name, text.reveal().as_bytes())?)
             };
-            let outcome = self.keyring.ask(server, replace).await;
+            let outcome = self.keyring.ask(Subject::Login(server), replace).await;
             if matches!(outcome, Err(Unanswered::Refused(_))) && is_new {
                 // What is said is why it was not kept, rather than why it is still listed.
                 let _ = self.list.remove(server).await;
@@ -92,7 +92,7 @@ impl Store for KeyringStore {
             let name = server.to_owned();
             let saving = self.saving().await?;
             let remove = move |table: &Table<'_>| Ok((table.remove(&name)?, saving));
-            let (was_there, _saving) = self.keyring.ask(server, remove).await?;
+            let (was_there, _saving) = self.keyring.ask(Subject::Login(server), remove).await?;
             self.list.remove(server).await?;
             Ok(was_there)
         })
