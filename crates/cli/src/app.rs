@@ -71,6 +71,7 @@ impl App {
     }
 
     async fn close(&self) {
+        self.desk.give_up();
         let hubs = std::mem::take(&mut *self.hubs.lock().unwrap_or_else(PoisonError::into_inner));
         for hub in hubs {
             hub.close().await;

@@ -14,9 +14,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
-use switchboard_hub::{Problem, ServerConfig, Severity, System, TransportConfig, resolve};
+use switchboard_hub::{Problem, ServerConfig, Severity, TransportConfig, resolve};
 
 use crate::exit::{Exit, with_causes};
+use crate::surroundings::Around;
 
 /// What a check found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -125,6 +126,8 @@ pub(crate) struct Patient {
     pub(crate) problems: Vec<Problem>,
     /// How long it may take to start.
     pub(crate) timeout: Option<Duration>,
+    /// Where the values of its variables come from.
+    pub(crate) surroundings: Arc<Around>,
 }
 
 /// Checks a server.
@@ -146,14 +149,15 @@ async fn check_all(patient: &Patient, chart: &mut Chart) {
     let config = Arc::new(config);
     // It may read files and run programs.
     let resolving = {
-        let config = Arc::clone(&config);
-        tokio::task::spawn_blocking(move || resolve(&config, &System::new()))
+        let (config, around) = (Arc::clone(&config), Arc::clone(&patient.surroundings));
+        tokio::task::spawn_blocking(move || resolve(&config, &*around))
     };
     let resolved = match resolving.await {
         Ok(Ok(resolved)) => resolved,
         Ok(Err(error)) => {
             let cure = cure::of_variable(&error);
-            return chart.fail(Exit::Usage, "variables", with_causes(&error), cure);
+            let exit = patient.surroundings.exit_without_value(&config);
+            return chart.fail(exit, "variables", with_causes(&error), cure);
         }
         Err(error) => {
             return chart.fail(Exit::Unexpected, "variables", error.to_string(), cure::OURS);
@@ -162,7 +166,7 @@ async fn check_all(patient: &Patient, chart: &mut Chart) {
     chart.ok("variables", references(&config));
     match &config.transport {
         TransportConfig::Stdio(_) => process::check(&config, resolved, chart).await,
-        _ => network::check(&config, resolved, chart).await,
+        _ => network::check(&config, resolved, &patient.surroundings, chart).await,
     }
 }
 
@@ -194,29 +198,13 @@ fn check_config(patient: &Patient, chart: &mut Chart) {
 
 /// The names of the variables that it refers to; their values are nobody's business.
 fn references(config: &ServerConfig) -> String {
-    let mut names: Vec<String> = Vec::new();
-    let mut add = |template: &switchboard_hub::Template| {
+    let mut names: Vec<&str> = Vec::new();
+    for template in config.templates() {
         for name in template.references() {
-            if !names.iter().any(|known| known == name) {
-                names.push(name.to_owned());
+            if !names.contains(&name) {
+                names.push(name);
             }
         }
-    };
-    match &config.transport {
-        TransportConfig::Stdio(stdio) => {
-            add(&stdio.command);
-            stdio.args.iter().for_each(&mut add);
-            stdio
-                .env
-                .iter()
-                .filter_map(|(_, value)| value.as_ref())
-                .for_each(&mut add);
-        }
-        TransportConfig::Http(http) | TransportConfig::Sse(http) => {
-            add(&http.url);
-            http.headers.iter().for_each(|(_, value)| add(value));
-        }
-        _ => {}
     }
     match names.is_empty() {
         true => "none are needed".to_owned(),

@@ -1,4 +1,5 @@
-//! What servers ask, answered by whoever sits at the terminal, or by a file of answers.
+//! What servers ask, answered by whoever sits at the terminal, or by a file of answers; and what
+//! their configurations ask for (`input`).
 //!
 //! One question at a time. With nobody to ask, the question is refused and remembered, so that the
 //! command can end with the number that says so.
@@ -7,6 +8,8 @@
 
 mod answers;
 mod form;
+mod hidden;
+mod input;
 
 use std::io::{self, BufRead, IsTerminal};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -24,6 +27,8 @@ use crate::exit::{Exit, Failure};
 use crate::json::Json;
 use crate::output::{Line, Output, Page};
 use answers::Answers;
+use input::Inputs;
+pub(crate) use input::{InputQuestion, of_command};
 
 /// Where all servers ask, one after the other.
 #[derive(Debug)]
@@ -32,6 +37,8 @@ pub(crate) struct Desk {
     /// Is there a person?
     is_attended: bool,
     answers: Mutex<Answers>,
+    /// What configurations asked for.
+    inputs: Inputs,
     /// One question at a time.
     turn: tokio::sync::Mutex<()>,
     /// The first question that nobody answered.
@@ -45,6 +52,7 @@ impl Desk {
             output,
             is_attended: has_terminal && !global.no_input,
             answers: Mutex::new(Answers::later(global.answers.clone())),
+            inputs: Inputs::default(),
             turn: tokio::sync::Mutex::default(),
             unanswered: Mutex::default(),
         }

@@ -35,6 +35,7 @@ mod pointer;
 mod servers;
 mod signature;
 mod source;
+mod surroundings;
 mod target;
 mod tool_file;
 

@@ -5,7 +5,10 @@
 //! unless a verb says so.
 
 use switchboard_auth::{AuthError, BadPlace, OAuth, OAuthBuilder, Place, Scopes};
-use switchboard_hub::{LoginRequest, ResolvedAuth, ServerConfig, System, TransportConfig, resolve};
+use switchboard_hub::{
+    LoginRequest, ResolvedAuth, ServerConfig, Surroundings, TransportConfig, resolve,
+};
+use tokio::task::spawn_blocking;
 
 use crate::app::App;
 use crate::exit::{Exit, Failure, with_causes};
@@ -34,18 +37,21 @@ pub(crate) struct Login {
 
 impl Login {
     /// The login of a server that is named, or is at a URL.
-    pub(crate) fn of(app: &App, target: &str, scopes: &[String]) -> Result<Self, Failure> {
-        if is_url(target) {
-            let server = ServerConfig::url(target, target);
-            return Self::of_server(&server, scopes)?.ok_or_else(|| no_login(target));
-        }
-        let source = Source::find(&app.global)?;
-        source.check_server(target)?;
-        let server = source.config.server(target);
-        let login = match server {
-            Some(server) => Self::of_server(server, scopes)?,
-            None => None,
+    pub(crate) async fn of(app: &App, target: &str, scopes: &[String]) -> Result<Self, Failure> {
+        let source = match is_url(target) {
+            true => Source::of_one(ServerConfig::url(target, target)),
+            false => Source::find(&app.global)?,
         };
+        source.check_server(target)?;
+        let Some(server) = source.config.server(target).cloned() else {
+            return Err(no_login(target));
+        };
+        let (surroundings, scopes) = (app.surroundings(&source.config), scopes.to_owned());
+        let asked = server.clone();
+        // Somebody may be asked.
+        let login = spawn_blocking(move || Self::of_server(&asked, &scopes, &surroundings)).await;
+        let login = login.map_err(|error| Failure::unexpected(error.to_string()))?;
+        let login = login.map_err(|failure| app.judge_inputs(failure, &server))?;
         login.ok_or_else(|| no_login(target))
     }
 
@@ -53,12 +59,13 @@ impl Login {
     pub(crate) fn of_server(
         server: &ServerConfig,
         scopes: &[String],
+        surroundings: &dyn Surroundings,
     ) -> Result<Option<Self>, Failure> {
         if matches!(server.transport, TransportConfig::Stdio(_)) {
             return Ok(None);
         }
         let name = &server.name;
-        let resolved = resolve(server, &System::new())
+        let resolved = resolve(server, surroundings)
             .map_err(|error| Failure::usage(with_causes(&error)).server(name))?;
         let Some(url) = resolved.url else {
             return Ok(None);

@@ -83,7 +83,9 @@ impl Servers {
         let mut of_hub = Config::default();
         of_hub.settings = config.settings.clone();
         of_hub.servers = chosen;
-        let mut builder = Hub::builder().config(of_hub).login(logins::describe);
+        let surroundings = Arc::new(app.surroundings(&config));
+        let builder = Hub::builder().config(of_hub).surroundings(surroundings);
+        let mut builder = builder.login(logins::describe);
         if let Some(folder) = source::cache_folder() {
             builder = builder.cache(folder);
         }
@@ -133,7 +135,11 @@ impl Servers {
             done += 1;
             status.say(&self.progress(done, all));
             if let Ok((name, Err(error))) = ended {
-                failures.push(self.why(&name, error));
+                let failure = self.why(&name, error);
+                failures.push(match self.config.server(&name) {
+                    Some(server) => app.judge_inputs(failure, server),
+                    None => failure,
+                });
             }
         }
         drop(status);

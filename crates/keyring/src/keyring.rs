@@ -225,7 +225,7 @@ impl Subject<'_> {
 impl fmt::Display for Subject<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Login(server) => f.write_str(&without_query(server)),
+            Self::Login(server) => f.write_str(without_query(server)),
             Self::Secret(name) => f.write_str(name),
         }
     }

@@ -4,6 +4,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::json;
 use switchboard_auth::{FileStore, OAuth, OAuthBuilder, Place, Status, Store};
+use switchboard_hub::System;
 
 use super::login::document;
 use crate::app::App;
@@ -18,7 +19,7 @@ pub(crate) async fn run(args: &Auth, app: &App) -> Result<Outcome, Failure> {
     let store = FileStore::of_user().map_err(|error| unread(&error))?;
     let logins = match &args.server {
         Some(server) => {
-            let login = Login::of(app, server, &[])?.quiet()?;
+            let login = Login::of(app, server, &[]).await?.quiet()?;
             match login.status().await {
                 Ok(Some(status)) => vec![(server.clone(), status)],
                 Ok(None) => {
@@ -78,7 +79,7 @@ async fn all(app: &App, store: &FileStore) -> Result<Vec<(String, Status)>, Fail
     let servers = source.iter().flat_map(|source| &source.config.servers);
     for server in servers {
         // One whose variables have no values has no login here either.
-        let Ok(Some(login)) = Login::of_server(server, &[]) else {
+        let Ok(Some(login)) = Login::of_server(server, &[], &System::new()) else {
             continue;
         };
         let place = login.place.clone();

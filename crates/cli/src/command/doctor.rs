@@ -1,7 +1,9 @@
 //! `switchboard doctor`.
 
+use std::sync::Arc;
+
 use serde_json::json;
-use switchboard_hub::Problem;
+use switchboard_hub::{Config, Problem};
 use tokio::task::JoinSet;
 
 use crate::app::App;
@@ -41,6 +43,7 @@ fn patients(args: &Doctor, app: &App) -> Result<Vec<Patient>, Failure> {
             file: None,
             problems: Vec::new(),
             timeout,
+            surroundings: Arc::new(app.surroundings(&Config::default())),
         }]);
     }
     let source = Source::find(&app.global)?;
@@ -69,11 +72,13 @@ fn patients(args: &Doctor, app: &App) -> Result<Vec<Patient>, Failure> {
         .servers
         .iter()
         .filter(|config| is_meant(&config.name));
+    let surroundings = Arc::new(app.surroundings(&source.config));
     let patients = chosen.map(|config| Patient {
         problems: of(&config.name),
         config: config.clone(),
         file: file.clone(),
         timeout,
+        surroundings: Arc::clone(&surroundings),
     });
     Ok(patients.collect())
 }

@@ -17,7 +17,7 @@ use crate::logins::{Login, failure};
 use crate::output::{Line, Outcome, Page};
 
 pub(crate) async fn run(args: &Args, app: &App) -> Result<Outcome, Failure> {
-    let login = Login::of(app, &args.server, &args.scope)?;
+    let login = Login::of(app, &args.server, &args.scope).await?;
     let server = login.server.clone();
     let (says, mut said) = mpsc::channel(MOST_WORDS);
     let builder = match login.is_machine {

@@ -12,7 +12,7 @@ use crate::output::{Line, Outcome, Page};
 pub(crate) async fn run(args: &Logout, app: &App) -> Result<Outcome, Failure> {
     let ended = match &args.server {
         Some(server) => {
-            let login = Login::of(app, server, &[])?.quiet()?;
+            let login = Login::of(app, server, &[]).await?.quiet()?;
             match login.logout().await {
                 Ok(true) => vec![server.clone()],
                 Ok(false) => Vec::new(),

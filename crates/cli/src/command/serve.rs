@@ -26,7 +26,14 @@ pub(crate) async fn run(args: &Serve, app: &App) -> Result<Outcome, Failure> {
     for problem in source.config.errors() {
         app.output.warn(&problem.to_string());
     }
-    let mut builder = Hub::builder().config(source.config).login(logins::describe);
+    let surroundings = app.surroundings(&source.config);
+    let surroundings = match args.http {
+        Some(_) => surroundings,
+        None => surroundings.unattended(),
+    };
+    let builder = Hub::builder().config(source.config);
+    let builder = builder.surroundings(Arc::new(surroundings));
+    let mut builder = builder.login(logins::describe);
     if let Some(folder) = source::cache_folder() {
         builder = builder.cache(folder);
     }

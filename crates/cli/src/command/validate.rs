@@ -10,14 +10,15 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use switchboard_auth::Secret;
 use switchboard_hub::{
-    AuthConfig, Config, Position, ServerConfig, Severity, Surroundings, System, Template,
-    TransportConfig, VariableError,
+    Config, InputConfig, InputKind, Position, ServerConfig, Severity, Surroundings, System,
+    VariableError,
 };
 
 use crate::app::App;
 use crate::args::edit::Validate;
 use crate::edit;
-use crate::exit::Failure;
+use crate::exit::{Failure, with_causes};
+use crate::host;
 use crate::import::{ReadError, read_any};
 use crate::output::{Line, Outcome, Page};
 
@@ -143,25 +144,32 @@ fn of_config(config: &Config) -> Vec<Finding> {
     });
     let mut findings: Vec<Finding> = problems.collect();
     let used = config.servers.iter().filter(|server| server.is_enabled);
-    findings.extend(used.flat_map(without_value));
+    findings.extend(used.flat_map(|server| without_value(server, config)));
     findings.sort_by_key(|finding| finding.position);
     findings
 }
 
 /// What cannot be filled in, each variable once.
-fn without_value(server: &ServerConfig) -> Vec<Finding> {
+fn without_value(server: &ServerConfig, config: &Config) -> Vec<Finding> {
     let mut seen = BTreeSet::new();
     let mut findings = Vec::new();
-    for template in templates(server) {
-        let Err(error) = template.resolve(&Standing(System::new())) else {
+    let standing = Standing {
+        system: System::new(),
+        inputs: config.inputs.clone(),
+    };
+    for template in server.templates() {
+        let Err(error) = template.resolve(&standing) else {
             continue;
         };
         let variable = match &error {
             VariableError::Missing { name } => Some(name.clone()),
-            VariableError::NotAsked { id } => Some(format!("input:{id}")),
+            VariableError::NotAsked { id } | VariableError::Input { id, .. } => {
+                Some(format!("input:{id}"))
+            }
             _ => None,
         };
-        if !seen.insert(error.to_string()) {
+        let message = with_causes(&error);
+        if !seen.insert(message.clone()) {
             continue;
         }
         findings.push(Finding {
@@ -174,61 +182,31 @@ fn without_value(server: &ServerConfig) -> Vec<Finding> {
                 .to_owned(),
             position: Some(template.position()),
             server: Some(server.name.clone()),
-            message: error.to_string(),
+            message,
             variable,
         });
     }
     findings
 }
 
-/// Every text of a server in which something may be filled in.
-fn templates(server: &ServerConfig) -> Vec<&Template> {
-    let mut all = Vec::new();
-    match &server.transport {
-        TransportConfig::Stdio(stdio) => {
-            all.push(&stdio.command);
-            all.extend(&stdio.args);
-            all.extend(stdio.env.iter().filter_map(|(_, value)| value.as_ref()));
-            all.extend(&stdio.env_file);
-            all.extend(&stdio.cwd);
-        }
-        TransportConfig::Http(http) | TransportConfig::Sse(http) => {
-            all.push(&http.url);
-            all.extend(http.headers.iter().map(|(_, value)| value));
-            match &http.auth {
-                AuthConfig::Bearer(token) => all.push(token),
-                AuthConfig::OAuth(known) => {
-                    let known = [
-                        &known.client_id,
-                        &known.client_secret,
-                        &known.issuer,
-                        &known.token_url,
-                    ];
-                    all.extend(known.into_iter().flatten());
-                }
-                _ => {}
-            }
-        }
-        _ => {}
-    }
-    all
-}
-
 /// What is there without anything being run or opened.
 #[derive(Debug)]
-struct Standing(System);
+struct Standing {
+    system: System,
+    inputs: Vec<InputConfig>,
+}
 
 impl Surroundings for Standing {
     fn variable(&self, name: &str) -> Option<Secret> {
-        self.0.variable(name)
+        self.system.variable(name)
     }
 
     fn variable_names(&self) -> Vec<String> {
-        self.0.variable_names()
+        self.system.variable_names()
     }
 
     fn file(&self, path: &Path) -> io::Result<Secret> {
-        self.0.file(path)
+        self.system.file(path)
     }
 
     fn command(&self, _words: &[String]) -> io::Result<Secret> {
@@ -239,8 +217,17 @@ impl Surroundings for Standing {
         Ok(Some(Secret::new(String::new())))
     }
 
+    /// Somebody is asked when it is needed, unless it is for one editor alone.
+    fn input(&self, id: &str) -> io::Result<Option<Secret>> {
+        let input = self.inputs.iter().find(|input| input.id == id);
+        match input.map(|input| &input.kind) {
+            Some(InputKind::Command(command)) => Err(host::of_command(id, command)),
+            _ => Ok(Some(Secret::new(String::new()))),
+        }
+    }
+
     fn home(&self) -> Option<PathBuf> {
-        self.0.home()
+        self.system.home()
     }
 }
 

@@ -16,6 +16,11 @@ pub(super) fn of_variable(error: &ResolveError) -> String {
         ResolveErrorKind::Variable(VariableError::Missing { name }) => {
             format!("`export {name}=…`, or a default in the file: `${{{name}:-…}}`")
         }
+        ResolveErrorKind::Variable(
+            VariableError::Input { .. }
+            | VariableError::Keyring { .. }
+            | VariableError::NotInKeyring { .. },
+        ) => "do what it says, or write a variable in its place: `${NAME}`".to_owned(),
         ResolveErrorKind::EnvFile { .. } | ResolveErrorKind::EnvFileLine { .. } => {
             "check the path of `envFile` and its lines: NAME=value".to_owned()
         }

@@ -21,8 +21,14 @@ use super::talk::{self, Heard};
 use super::{Chart, Verdict};
 use crate::exit::Exit;
 use crate::logins;
+use crate::surroundings::Around;
 
-pub(super) async fn check(config: &ServerConfig, resolved: Resolved, chart: &mut Chart) {
+pub(super) async fn check(
+    config: &ServerConfig,
+    resolved: Resolved,
+    around: &Arc<Around>,
+    chart: &mut Chart,
+) {
     let url = resolved.url.as_ref().map(|url| url.reveal().to_owned());
     let Some(uri) = url.as_deref().and_then(|url| url.parse::<Uri>().ok()) else {
         return chart.fail(
@@ -45,7 +51,7 @@ pub(super) async fn check(config: &ServerConfig, resolved: Resolved, chart: &mut
             }
         }
     }
-    talk(config, resolved, chart).await;
+    talk(config, resolved, around, chart).await;
 }
 
 /// The name, the port and the certificate. None when it ends there.
@@ -263,7 +269,7 @@ async fn trust() -> Result<Arc<ClientConfig>, String> {
 
 /// From the first request on. Without a login at first, so that one that is missing can be told
 /// from one that does not help.
-async fn talk(config: &ServerConfig, resolved: Resolved, chart: &mut Chart) {
+async fn talk(config: &ServerConfig, resolved: Resolved, around: &Arc<Around>, chart: &mut Chart) {
     let mut spec = resolved.spec;
     let mut has_token = false;
     if let (ResolvedAuth::Bearer(token), Some(url)) = (&resolved.auth, &resolved.url)
@@ -294,7 +300,7 @@ async fn talk(config: &ServerConfig, resolved: Resolved, chart: &mut Chart) {
                 return chart.fail(Exit::LoginRequired, "login", report.to_string(), cure);
             }
             chart.ok("http", "it answers, and wants a login");
-            logged_in(config, chart).await;
+            logged_in(config, around, chart).await;
         }
         State::Failed(report) => {
             if let Reason::Http(failure) = &report.reason {
@@ -332,10 +338,11 @@ async fn talk(config: &ServerConfig, resolved: Resolved, chart: &mut Chart) {
 }
 
 /// With the login that is kept on this machine, if there is one.
-async fn logged_in(config: &ServerConfig, chart: &mut Chart) {
+async fn logged_in(config: &ServerConfig, around: &Arc<Around>, chart: &mut Chart) {
     let started = Instant::now();
     let builder = Hub::builder()
         .server(config.clone())
+        .surroundings(Arc::<Around>::clone(around))
         .login(logins::describe);
     let hub = builder.time_between_pings(None).build();
     let connected = hub.connect(&config.name).await;

@@ -2,8 +2,9 @@
 //!
 //! An object of fields answers every form; a list answers one question after the other, and its
 //! last goes on being the answer. Instead of fields there may be `"accept"`, `"decline"` or
-//! `"cancel"`.
+//! `"cancel"`. Members called `${input:id}`, of any object, are for configurations.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 use serde_json::{Map, Value};
@@ -15,7 +16,15 @@ use super::form;
 #[derive(Debug)]
 pub(super) struct Answers {
     file: Option<PathBuf>,
-    read: Option<Vec<Value>>,
+    read: Option<Read>,
+}
+
+#[derive(Debug)]
+struct Read {
+    /// For servers.
+    answers: Vec<Value>,
+    /// For configurations, by what is written there.
+    inputs: HashMap<String, String>,
 }
 
 impl Answers {
@@ -25,28 +34,65 @@ impl Answers {
 
     /// The next answer. None, if there is no file.
     pub(super) fn next(&mut self) -> Result<Option<Value>, String> {
-        let Some(file) = &self.file else {
+        let Some(Read { answers, .. }) = self.read()? else {
             return Ok(None);
-        };
-        let answers = match &mut self.read {
-            Some(answers) => answers,
-            None => {
-                let shown = file.display();
-                let text = std::fs::read_to_string(file);
-                let text = text.map_err(|error| format!("the answers {shown}: {error}"))?;
-                let answers = match serde_json::from_str(&text) {
-                    Ok(Value::Array(answers)) => answers,
-                    Ok(one) => vec![one],
-                    Err(error) => return Err(format!("the answers {shown}: {error}")),
-                };
-                self.read.insert(answers)
-            }
         };
         Ok(match answers.len() {
             0 => None,
             1 => answers.first().cloned(),
             _ => Some(answers.remove(0)),
         })
+    }
+
+    /// The answer to what a configuration asks for.
+    pub(super) fn input(&mut self, id: &str) -> Result<Option<String>, String> {
+        let read = self.read()?;
+        Ok(read.and_then(|read| read.inputs.get(&format!("${{input:{id}}}")).cloned()))
+    }
+
+    fn read(&mut self) -> Result<Option<&mut Read>, String> {
+        let Some(file) = &self.file else {
+            return Ok(None);
+        };
+        if self.read.is_none() {
+            let shown = file.display();
+            let text = std::fs::read_to_string(file);
+            let text = text.map_err(|error| format!("the answers {shown}: {error}"))?;
+            let answers = match serde_json::from_str(&text) {
+                Ok(Value::Array(answers)) => answers,
+                Ok(one) => vec![one],
+                Err(error) => return Err(format!("the answers {shown}: {error}")),
+            };
+            self.read = Some(Read::new(answers));
+        }
+        Ok(self.read.as_mut())
+    }
+}
+
+impl Read {
+    /// Takes apart what is for configurations and what is for servers.
+    fn new(mut answers: Vec<Value>) -> Self {
+        let mut inputs = HashMap::new();
+        answers.retain_mut(|answer| {
+            let Value::Object(fields) = answer else {
+                return true;
+            };
+            let before = fields.len();
+            fields.retain(|name, value| {
+                if !name.starts_with("${input:") {
+                    return true;
+                }
+                let value = match value {
+                    Value::String(text) => std::mem::take(text),
+                    other => other.to_string(),
+                };
+                inputs.insert(name.clone(), value);
+                false
+            });
+            // One that is for configurations alone answers no server.
+            fields.len() == before || !fields.is_empty()
+        });
+        Self { answers, inputs }
     }
 }
 
@@ -99,6 +145,31 @@ mod tests {
             "required": ["name"],
         }))
         .unwrap()
+    }
+
+    #[test]
+    fn what_is_for_configurations_answers_no_server() {
+        let check = |written: Value, servers: Value, tok: Option<&str>| {
+            let mut answers = Answers {
+                file: Some(PathBuf::new()),
+                read: Some(Read::new(match written {
+                    Value::Array(answers) => answers,
+                    one => vec![one],
+                })),
+            };
+            assert_eq!(answers.input("tok").unwrap().as_deref(), tok);
+            assert_eq!(answers.next().unwrap().unwrap_or_default(), servers);
+        };
+        let name = json!({"name": "Ann"});
+        check(name.clone(), name.clone(), None);
+        check(json!({"${input:tok}": "t"}), Value::Null, Some("t"));
+        check(
+            json!({"name": "Ann", "${input:tok}": "t"}),
+            name.clone(),
+            Some("t"),
+        );
+        check(json!([{"${input:tok}": 7}, name]), name, Some("7"));
+        check(json!({}), json!({}), None);
     }
 
     #[test]

@@ -21,6 +21,11 @@ pub(crate) fn unlisted() -> Value {
     played("unlisted")
 }
 
+/// One whose every tool says this.
+pub(crate) fn saying(words: &str) -> Value {
+    played(&format!("say {words}"))
+}
+
 fn played(part: &str) -> Value {
     let program = std::env::current_exe().unwrap();
     json!({
@@ -60,6 +65,9 @@ fn serves() {
                     "params": {"uri": message["params"]["uri"]}}),
                 );
                 continue;
+            }
+            Some("tools/call") if part.starts_with("say ") => {
+                json!({"content": [{"type": "text", "text": part.strip_prefix("say ")}]})
             }
             Some("tools/call") => match call(&mut peer, &message) {
                 Some(result) => result,

@@ -4,6 +4,7 @@
 //! - `place`: a folder with a configuration, and the binary run in it
 //! - `child`: servers that are really run
 //! - `looking`: what servers offer; `calling`: what is done with it; `asking`: what they ask
+//! - `inputs`: what configurations ask for; `terminal`: somebody who types
 //! - `judging`: what is said about tools and written for them; `examining`: what is wrong with
 //!   servers; `completing`: what could come next
 //! - `ending`: every number that a command can end with
@@ -19,6 +20,9 @@ mod child;
 mod completing;
 mod ending;
 mod examining;
+mod inputs;
 mod judging;
 mod looking;
 mod place;
+#[cfg(unix)]
+mod terminal;
