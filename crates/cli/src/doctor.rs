@@ -17,6 +17,7 @@ use serde::Serialize;
 use switchboard_hub::{Problem, ServerConfig, Severity, TransportConfig, resolve};
 
 use crate::exit::{Exit, with_causes};
+use crate::source::reached;
 use crate::surroundings::Around;
 
 /// What a check found.
@@ -136,7 +137,7 @@ pub(crate) async fn examine(patient: Patient) -> Examined {
     check_all(&patient, &mut chart).await;
     Examined {
         server: patient.config.name.clone(),
-        target: target(&patient.config),
+        target: reached(&patient.config),
         exit: chart.exit.unwrap_or(Exit::Done),
         checks: chart.checks,
     }
@@ -209,18 +210,5 @@ fn references(config: &ServerConfig) -> String {
     match names.is_empty() {
         true => "none are needed".to_owned(),
         false => format!("all have values: {}", names.join(", ")),
-    }
-}
-
-/// As the configuration says it: secrets are their references.
-fn target(config: &ServerConfig) -> String {
-    match &config.transport {
-        TransportConfig::Stdio(stdio) => {
-            let words = std::iter::once(&stdio.command).chain(&stdio.args);
-            let words: Vec<String> = words.map(ToString::to_string).collect();
-            words.join(" ")
-        }
-        TransportConfig::Http(http) | TransportConfig::Sse(http) => http.url.to_string(),
-        _ => String::new(),
     }
 }

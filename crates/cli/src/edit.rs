@@ -23,6 +23,7 @@ use serde_json::json;
 
 use crate::app::App;
 use crate::args::Global;
+use crate::args::edit::WhichFile;
 use crate::exit::Failure;
 use crate::output::{Line, Outcome, Page};
 use crate::source::{find_file, user_file};
@@ -31,17 +32,17 @@ pub(crate) use change::Change;
 pub(crate) use words::{NewServer, Reach};
 
 /// The file that servers are added to: the one that was said, the one in use, or the user's own.
-pub(crate) fn target(global: &Global, is_user: bool, is_project: bool) -> Result<PathBuf, Failure> {
+pub(crate) fn target(global: &Global, which: WhichFile) -> Result<PathBuf, Failure> {
     let own = || {
         user_file().ok_or_else(|| {
             Failure::usage("there is no home folder to keep servers in")
                 .hint("name a file with --config")
         })
     };
-    if is_user {
+    if which.user {
         return own();
     }
-    if is_project {
+    if which.project {
         let here = env::current_dir();
         let here = here.map_err(|error| Failure::unexpected(format!("this folder: {error}")))?;
         let names = ["mcp.json", ".mcp.json"].map(|name| here.join(name));

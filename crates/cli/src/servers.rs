@@ -30,12 +30,8 @@ impl Servers {
     /// The servers that are meant: one by name, by URL or by command, or all of the configuration.
     pub(crate) fn open(app: &App, of: &Of) -> Result<Self, Failure> {
         let server = of.server.as_deref();
-        if let Some(config) = source::on_the_spot(server, &of.command)? {
-            let config = source::with_headers(config, &of.header)?;
+        if let Some(config) = source::given(server, &of.spot)? {
             return Ok(Self::new(app, Source::of_one(config), None));
-        }
-        if !of.header.is_empty() {
-            return Err(source::no_use_for_headers());
         }
         let source = Source::find(&app.global)?;
         match server {

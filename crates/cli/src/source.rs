@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use switchboard_hub::{Config, ServerConfig, TransportConfig, nearest};
 
 use crate::args::Global;
+use crate::args::look::Spot;
 use crate::exit::Failure;
 use crate::import::read_any;
 
@@ -76,6 +77,18 @@ impl Source {
     }
 }
 
+/// The same as [`on_the_spot`], with the headers that were given beside it.
+///
+/// # Errors
+/// When that makes no sense, or headers were given and no URL.
+pub(crate) fn given(target: Option<&str>, spot: &Spot) -> Result<Option<ServerConfig>, Failure> {
+    match on_the_spot(target, &spot.command)? {
+        Some(server) => with_headers(server, &spot.header).map(Some),
+        None if spot.header.is_empty() => Ok(None),
+        None => Err(no_use_for_headers()),
+    }
+}
+
 /// A server that is given on the spot, if one is: a URL, or a command.
 ///
 /// # Errors
@@ -103,14 +116,7 @@ pub(crate) fn on_the_spot(
     }
 }
 
-/// The same server, with headers that were given with it.
-///
-/// # Errors
-/// When one is none, or it has no use for any.
-pub(crate) fn with_headers(
-    mut server: ServerConfig,
-    headers: &[String],
-) -> Result<ServerConfig, Failure> {
+fn with_headers(mut server: ServerConfig, headers: &[String]) -> Result<ServerConfig, Failure> {
     for header in headers {
         if matches!(server.transport, TransportConfig::Stdio(_)) {
             return Err(no_use_for_headers());
@@ -125,7 +131,7 @@ pub(crate) fn with_headers(
 }
 
 /// Headers were given, and no URL with them.
-pub(crate) fn no_use_for_headers() -> Failure {
+fn no_use_for_headers() -> Failure {
     Failure::usage("headers are for a URL that is given on the spot")
         .hint("those of configured servers are in their file")
 }
@@ -184,6 +190,19 @@ fn plain_name(text: &str) -> String {
     match name.trim_matches(['-', '_', '.']) {
         "" => "server".to_owned(),
         name => name.to_owned(),
+    }
+}
+
+/// How a server is reached, as the configuration says it: secrets are their references.
+pub(crate) fn reached(config: &ServerConfig) -> String {
+    match &config.transport {
+        TransportConfig::Stdio(stdio) => {
+            let words = std::iter::once(&stdio.command).chain(&stdio.args);
+            let words: Vec<String> = words.map(ToString::to_string).collect();
+            words.join(" ")
+        }
+        TransportConfig::Http(http) | TransportConfig::Sse(http) => http.url.to_string(),
+        other => other.word().to_owned(),
     }
 }
 

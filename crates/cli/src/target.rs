@@ -6,6 +6,7 @@
 use switchboard_hub::{Config, Naming};
 
 use crate::app::App;
+use crate::args::look::Spot;
 use crate::arguments::looks_like_one;
 use crate::exit::Failure;
 use crate::servers::Servers;
@@ -26,13 +27,8 @@ pub(crate) struct Target {
 
 impl Target {
     /// Finds out what is meant, and connects to it.
-    pub(crate) async fn find(
-        app: &App,
-        words: &[String],
-        command: &[String],
-        headers: &[String],
-    ) -> Result<Self, Failure> {
-        let target = Self::read(app, words, command, headers)?;
+    pub(crate) async fn find(app: &App, words: &[String], spot: &Spot) -> Result<Self, Failure> {
+        let target = Self::read(app, words, spot)?;
         let failures = target.servers.connect(app).await;
         target.servers.judge(app, failures)?;
         Ok(target)
@@ -48,26 +44,17 @@ impl Target {
         })
     }
 
-    fn read(
-        app: &App,
-        words: &[String],
-        command: &[String],
-        headers: &[String],
-    ) -> Result<Self, Failure> {
+    fn read(app: &App, words: &[String], spot: &Spot) -> Result<Self, Failure> {
         let (first, rest) = match words.split_first() {
             Some((first, rest)) => (Some(first.as_str()), rest),
             None => (None, words),
         };
-        if let Some(config) = source::on_the_spot(first, command)? {
+        if let Some(config) = source::given(first, spot)? {
             let server = config.name.clone();
-            let config = source::with_headers(config, headers)?;
             let servers = Servers::new(app, Source::of_one(config), None);
             // A URL is the server itself; behind a command the first word is the name.
-            let behind = if command.is_empty() { rest } else { words };
+            let behind = if spot.command.is_empty() { rest } else { words };
             return Ok(Self::on(servers, server, behind));
-        }
-        if !headers.is_empty() {
-            return Err(source::no_use_for_headers());
         }
         let source = Source::find(&app.global)?;
         let Some(first) = first else {

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+use super::look::Spot;
+
 /// Call a tool
 #[derive(Args, Debug)]
 #[command(
@@ -31,12 +33,8 @@ pub(crate) struct Call {
     /// Show what would be sent, and send nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// A header for a URL that is given on the spot: 'NAME: VALUE'; may be given several times
-    #[arg(long, short = 'H', value_name = "HEADER")]
-    pub(crate) header: Vec<String>,
-    /// A server that is started on the spot
-    #[arg(last = true, value_name = "COMMAND")]
-    pub(crate) command: Vec<String>,
+    #[command(flatten)]
+    pub(crate) spot: Spot,
 }
 
 /// Read a resource
@@ -53,12 +51,8 @@ pub(crate) struct Read {
     /// Where it is written, if it is not text
     #[arg(long, value_name = "DIR")]
     pub(crate) save: Option<PathBuf>,
-    /// A header for a URL that is given on the spot: 'NAME: VALUE'; may be given several times
-    #[arg(long, short = 'H', value_name = "HEADER")]
-    pub(crate) header: Vec<String>,
-    /// A server that is started on the spot
-    #[arg(last = true, value_name = "COMMAND")]
-    pub(crate) command: Vec<String>,
+    #[command(flatten)]
+    pub(crate) spot: Spot,
 }
 
 /// Have a prompt filled in
@@ -76,12 +70,8 @@ pub(crate) struct Prompt {
     /// Where parts that are not text are written; without it they are only named
     #[arg(long, value_name = "DIR")]
     pub(crate) save: Option<PathBuf>,
-    /// A header for a URL that is given on the spot: 'NAME: VALUE'; may be given several times
-    #[arg(long, short = 'H', value_name = "HEADER")]
-    pub(crate) header: Vec<String>,
-    /// A server that is started on the spot
-    #[arg(last = true, value_name = "COMMAND")]
-    pub(crate) command: Vec<String>,
+    #[command(flatten)]
+    pub(crate) spot: Spot,
 }
 
 /// Have an argument of a prompt or of a resource template completed
@@ -96,12 +86,8 @@ pub(crate) struct Complete {
     /// `SERVER PROMPT` or `SERVER TEMPLATE`, then arguments, the last of which is completed
     #[arg(required = true, value_name = "TARGET [KNOWN=VALUE]... NAME=BEGINNING")]
     pub(crate) words: Vec<String>,
-    /// A header for a URL that is given on the spot: 'NAME: VALUE'; may be given several times
-    #[arg(long, short = 'H', value_name = "HEADER")]
-    pub(crate) header: Vec<String>,
-    /// A server that is started on the spot
-    #[arg(last = true, value_name = "COMMAND")]
-    pub(crate) command: Vec<String>,
+    #[command(flatten)]
+    pub(crate) spot: Spot,
 }
 
 /// Send any request to a server and print its result as JSON
@@ -115,12 +101,8 @@ pub(crate) struct Raw {
     /// the JSON from standard input
     #[arg(required = true, num_args = 1..=3, value_name = "TARGET METHOD [JSON]")]
     pub(crate) words: Vec<String>,
-    /// A header for a URL that is given on the spot: 'NAME: VALUE'; may be given several times
-    #[arg(long, short = 'H', value_name = "HEADER")]
-    pub(crate) header: Vec<String>,
-    /// A server that is started on the spot
-    #[arg(last = true, value_name = "COMMAND")]
-    pub(crate) command: Vec<String>,
+    #[command(flatten)]
+    pub(crate) spot: Spot,
 }
 
 /// See it work: a task server that is built in, listed and called

@@ -28,12 +28,8 @@ pub(crate) struct Add {
     /// The variable that holds a token for its URL
     #[arg(long, value_name = "VARIABLE")]
     pub(crate) bearer_env: Option<String>,
-    /// Into your own file rather than the project's
-    #[arg(long, conflicts_with_all = ["config", "project"])]
-    pub(crate) user: bool,
-    /// Into .mcp.json of this folder, which is made if there is none
-    #[arg(long, conflicts_with = "config")]
-    pub(crate) project: bool,
+    #[command(flatten)]
+    pub(crate) file: WhichFile,
     /// Replace one of this name
     #[arg(long)]
     pub(crate) force: bool,
@@ -43,6 +39,17 @@ pub(crate) struct Add {
     /// The command that starts it
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
+}
+
+/// The file that is changed, if not the one in use.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct WhichFile {
+    /// Into your own file rather than the project's
+    #[arg(long, conflicts_with_all = ["config", "project"])]
+    pub(crate) user: bool,
+    /// Into .mcp.json of this folder, which is made if there is none
+    #[arg(long, conflicts_with = "config")]
+    pub(crate) project: bool,
 }
 
 /// How a server is reached.
@@ -68,15 +75,22 @@ pub(crate) struct AddJson {
     // Not `json`, which is what is for all verbs.
     #[arg(value_name = "JSON")]
     pub(crate) server: String,
-    /// Into your own file rather than the project's
-    #[arg(long, conflicts_with_all = ["config", "project"])]
-    pub(crate) user: bool,
-    /// Into .mcp.json of this folder, which is made if there is none
-    #[arg(long, conflicts_with = "config")]
-    pub(crate) project: bool,
+    #[command(flatten)]
+    pub(crate) file: WhichFile,
     /// Replace one of this name
     #[arg(long)]
     pub(crate) force: bool,
+    /// Show the change, and write nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+/// One server of the configuration, and whether it is only looked at what would change.
+#[derive(Args, Debug)]
+pub(crate) struct One {
+    /// Its name
+    #[arg(value_name = "SERVER")]
+    pub(crate) name: String,
     /// Show the change, and write nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -89,36 +103,24 @@ pub(crate) struct AddJson {
     after_help = "Examples:\n  switchboard remove memory"
 )]
 pub(crate) struct Remove {
-    /// Its name
-    #[arg(value_name = "SERVER")]
-    pub(crate) name: String,
-    /// Show the change, and write nothing
-    #[arg(long)]
-    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) one: One,
 }
 
 /// Use a server again
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  switchboard enable memory")]
 pub(crate) struct Enable {
-    /// Its name
-    #[arg(value_name = "SERVER")]
-    pub(crate) name: String,
-    /// Show the change, and write nothing
-    #[arg(long)]
-    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) one: One,
 }
 
 /// Do not use a server, and keep it in the file
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  switchboard disable memory")]
 pub(crate) struct Disable {
-    /// Its name
-    #[arg(value_name = "SERVER")]
-    pub(crate) name: String,
-    /// Show the change, and write nothing
-    #[arg(long)]
-    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) one: One,
 }
 
 /// Bring in servers that other programs have
@@ -135,12 +137,8 @@ pub(crate) struct Import {
     /// Show what would be added, and write nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Into your own file rather than the project's
-    #[arg(long, conflicts_with_all = ["config", "project"])]
-    pub(crate) user: bool,
-    /// Into .mcp.json of this folder, which is made if there is none
-    #[arg(long, conflicts_with = "config")]
-    pub(crate) project: bool,
+    #[command(flatten)]
+    pub(crate) file: WhichFile,
     /// Replace servers of the same name
     #[arg(long)]
     pub(crate) force: bool,

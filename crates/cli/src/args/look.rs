@@ -8,6 +8,13 @@ pub(crate) struct Of {
     /// A server by its name, or a URL; all servers without it
     #[arg(value_name = "SERVER|URL")]
     pub(crate) server: Option<String>,
+    #[command(flatten)]
+    pub(crate) spot: Spot,
+}
+
+/// A server that is given on the spot rather than by its name.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct Spot {
     /// A header for a URL that is given on the spot: 'NAME: VALUE'; may be given several times
     #[arg(long, short = 'H', value_name = "HEADER")]
     pub(crate) header: Vec<String>,
@@ -85,12 +92,8 @@ pub(crate) struct Show {
     /// The schemas as the server wrote them
     #[arg(long)]
     pub(crate) schema: bool,
-    /// A header for a URL that is given on the spot: 'NAME: VALUE'; may be given several times
-    #[arg(long, short = 'H', value_name = "HEADER")]
-    pub(crate) header: Vec<String>,
-    /// A server that is started on the spot
-    #[arg(last = true, value_name = "COMMAND")]
-    pub(crate) command: Vec<String>,
+    #[command(flatten)]
+    pub(crate) spot: Spot,
 }
 
 /// The tools that fit some words best

@@ -9,7 +9,7 @@ use crate::source::is_url;
 
 pub(crate) async fn run(args: &Add, app: &App) -> Result<Outcome, Failure> {
     let server = describe(args)?;
-    let file = edit::target(&app.global, args.user, args.project)?;
+    let file = edit::target(&app.global, args.file)?;
     let mut change = Change::open(&file)?;
     let json = server.to_json(change.manner());
     let action = check_free(&change, &args.name, args.force)?;

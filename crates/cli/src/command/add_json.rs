@@ -14,7 +14,7 @@ pub(crate) async fn run(args: &AddJson, app: &App) -> Result<Outcome, Failure> {
         "-" => read_input()?,
         json => json.to_owned(),
     };
-    let file = edit::target(&app.global, args.user, args.project)?;
+    let file = edit::target(&app.global, args.file)?;
     let mut change = Change::open(&file)?;
     let action = check_free(&change, &args.name, args.force)?;
     for problem in change.add(&args.name, &json)? {

@@ -17,7 +17,7 @@ use crate::target::Target;
 
 pub(crate) async fn run(args: &Call, app: &App) -> Result<Outcome, Failure> {
     let input = Input::ahead(&args.words)?;
-    let target = Target::find(app, &args.words, &args.command, &args.header).await?;
+    let target = Target::find(app, &args.words, &args.spot).await?;
     let entry = find_tool(&target, target.name("tool")?)?;
     let given = arguments::of_tool(&entry.tool, &target.rest, &input)?;
     if args.dry_run {

@@ -15,7 +15,7 @@ use crate::target::Target;
 
 pub(crate) async fn run(args: &Complete, app: &App) -> Result<Outcome, Failure> {
     let input = Input::ahead(&args.words)?;
-    let target = Target::find(app, &args.words, &args.command, &args.header).await?;
+    let target = Target::find(app, &args.words, &args.spot).await?;
     let name = target.name("prompt")?;
     let reference = reference(&target, name)?;
     let mut said = Vec::new();

@@ -7,5 +7,5 @@ use crate::exit::Failure;
 use crate::output::Outcome;
 
 pub(crate) async fn run(args: &Disable, app: &App) -> Result<Outcome, Failure> {
-    switch(app, &args.name, false, args.dry_run)
+    switch(app, &args.one, false)
 }

@@ -37,7 +37,7 @@ pub(crate) async fn run(args: &Doctor, app: &App) -> Result<Outcome, Failure> {
 fn patients(args: &Doctor, app: &App) -> Result<Vec<Patient>, Failure> {
     let timeout = app.global.timeout;
     let server = args.of.server.as_deref();
-    if let Some(config) = source::on_the_spot(server, &args.of.command)? {
+    if let Some(config) = source::given(server, &args.of.spot)? {
         return Ok(vec![Patient {
             config,
             file: None,

@@ -16,7 +16,7 @@ use crate::import::{Arrival, Client, Fate, Folders, Incoming, Scope, merge, read
 use crate::output::{Column, Line, Outcome, Page, Style, Table};
 
 pub(crate) async fn run(args: &Import, app: &App) -> Result<Outcome, Failure> {
-    let target = edit::target(&app.global, args.user, args.project)?;
+    let target = edit::target(&app.global, args.file)?;
     let sources = sources(args.from.as_deref(), &target, app)?;
     let mut change = Change::open(&target)?;
     if change.manner().dialect != Dialect::Standard {

@@ -1,6 +1,6 @@
 //! `switchboard ls`: servers, how they stand, how much they offer.
 
-use switchboard_hub::{Catalog, MemberState, ServerConfig, ServerStatus, TransportConfig};
+use switchboard_hub::{Catalog, MemberState, ServerStatus};
 
 use crate::app::App;
 use crate::args::look::Ls;
@@ -8,6 +8,7 @@ use crate::exit::{Exit, Failure};
 use crate::json::Json;
 use crate::output::{Column, Line, Outcome, Page, Table};
 use crate::servers::Servers;
+use crate::source::reached;
 
 pub(crate) async fn run(args: &Ls, app: &App) -> Result<Outcome, Failure> {
     let servers = Servers::open(app, &args.of)?;
@@ -164,17 +165,4 @@ fn page(rows: &[Row], servers: &Servers) -> Page {
         ]);
     }
     Page::new().table(table)
-}
-
-/// How a server is reached. Secrets are shown as what they refer to.
-pub(super) fn reached(config: &ServerConfig) -> String {
-    match &config.transport {
-        TransportConfig::Stdio(stdio) => {
-            let words = std::iter::once(&stdio.command).chain(&stdio.args);
-            let words: Vec<String> = words.map(ToString::to_string).collect();
-            words.join(" ")
-        }
-        TransportConfig::Http(http) | TransportConfig::Sse(http) => http.url.to_string(),
-        other => other.word().to_owned(),
-    }
 }

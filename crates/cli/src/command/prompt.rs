@@ -15,7 +15,7 @@ use crate::target::Target;
 
 pub(crate) async fn run(args: &Prompt, app: &App) -> Result<Outcome, Failure> {
     let input = Input::ahead(&args.words)?;
-    let target = Target::find(app, &args.words, &args.command, &args.header).await?;
+    let target = Target::find(app, &args.words, &args.spot).await?;
     let entry = find_prompt(&target, target.name("prompt")?)?;
     let given = arguments::of_prompt(&entry.prompt, &target.rest, &input)?;
     let name = &entry.prompt.name;

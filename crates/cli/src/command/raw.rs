@@ -14,7 +14,7 @@ use crate::servers::Servers;
 
 pub(crate) async fn run(args: &Raw, app: &App) -> Result<Outcome, Failure> {
     let words: Vec<&str> = args.words.iter().map(String::as_str).collect();
-    let (server, method, params) = match (&*words, args.command.is_empty()) {
+    let (server, method, params) = match (&*words, args.spot.command.is_empty()) {
         ([method], false) => (None, *method, None),
         ([method, params], false) => (None, *method, Some(*params)),
         ([server, method], true) => (Some(*server), *method, None),
@@ -38,8 +38,7 @@ pub(crate) async fn run(args: &Raw, app: &App) -> Result<Outcome, Failure> {
         .transpose()?;
     let of = Of {
         server: server.map(str::to_owned),
-        command: args.command.clone(),
-        header: args.header.clone(),
+        spot: args.spot.clone(),
     };
     let servers = Servers::open(app, &of)?;
     let failures = servers.connect(app).await;

@@ -21,8 +21,7 @@ pub(crate) async fn run(args: &Read, app: &App) -> Result<Outcome, Failure> {
     };
     let of = Of {
         server,
-        command: args.command.clone(),
-        header: args.header.clone(),
+        spot: args.spot.clone(),
     };
     let servers = Servers::open(app, &of)?;
     let failures = servers.connect(app).await;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use switchboard_hub::ToolEntry;
 
 use crate::app::App;
-use crate::args::look::{Of, Search};
+use crate::args::look::Search;
 use crate::command::tools::{list, table};
 use crate::exit::Failure;
 use crate::json::Json;
@@ -17,14 +17,7 @@ use crate::source::{self, Source};
 
 pub(crate) async fn run(args: &Search, app: &App) -> Result<Outcome, Failure> {
     let servers = match source::on_the_spot(None, &args.command)? {
-        Some(_) => Servers::open(
-            app,
-            &Of {
-                server: None,
-                command: args.command.clone(),
-                header: Vec::new(),
-            },
-        )?,
+        Some(server) => Servers::new(app, Source::of_one(server), None),
         None => Servers::asleep(app, Source::find(&app.global)?),
     };
     let failures = servers.wake_unknown(app).await;

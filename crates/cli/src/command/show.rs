@@ -8,16 +8,17 @@ use switchboard_hub::{MemberState, PromptEntry, ToolEntry};
 use crate::app::App;
 use crate::args::look::Show;
 use crate::command::call::{find_prompt, find_tool};
-use crate::command::ls::reached;
+
 use crate::command::tools::table;
 use crate::exit::Failure;
 use crate::json::Json;
 use crate::output::{Column, Line, Outcome, Page, Style, Table};
 use crate::signature;
+use crate::source::reached;
 use crate::target::Target;
 
 pub(crate) async fn run(args: &Show, app: &App) -> Result<Outcome, Failure> {
-    let target = Target::find(app, &args.target, &args.command, &args.header).await?;
+    let target = Target::find(app, &args.target, &args.spot).await?;
     let Some(name) = target.name.as_deref() else {
         return server(&target, app);
     };

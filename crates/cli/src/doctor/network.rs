@@ -320,7 +320,7 @@ async fn talk(config: &ServerConfig, resolved: Resolved, around: &Arc<Around>, c
             if !is_silent {
                 chart.ok("http", "it answers");
             }
-            talk::check_remote(client, opened, time, name, chart).await;
+            talk::check(client, opened, time, None, name, chart).await;
         }
         _ => {
             chart.ok("http", "it answers");
@@ -332,7 +332,7 @@ async fn talk(config: &ServerConfig, resolved: Resolved, around: &Arc<Around>, c
                     "none is wanted"
                 },
             );
-            talk::check_remote(client, opened, time, name, chart).await;
+            talk::check(client, opened, time, None, name, chart).await;
         }
     }
 }

@@ -31,43 +31,27 @@ impl Heard {
     }
 }
 
-/// From the handshake to the lists. The client is closed in the end.
+/// From the handshake to the lists. The client is closed in the end. What it wrote beside its
+/// messages is only heard of one that has a standard output.
 pub(super) async fn check(
     client: Client,
     opened: Result<Arc<Ready>, Error>,
     time: Duration,
-    heard: &Heard,
+    heard: Option<&Heard>,
     server: &str,
     chart: &mut Chart,
 ) {
+    let noise = |chart: &mut Chart| heard.into_iter().for_each(|heard| noise(heard, chart));
     match opened {
         Ok(ready) => {
             said(&ready, time, chart);
             lists(&client, &ready, server, chart).await;
-            noise(heard, chart);
+            noise(chart);
         }
         Err(error) => {
-            noise(heard, chart);
+            noise(chart);
             failed(&client, error, time, server, chart);
         }
-    }
-    client.close().await;
-}
-
-/// The same for a server that has no standard output.
-pub(super) async fn check_remote(
-    client: Client,
-    opened: Result<Arc<Ready>, Error>,
-    time: Duration,
-    server: &str,
-    chart: &mut Chart,
-) {
-    match opened {
-        Ok(ready) => {
-            said(&ready, time, chart);
-            lists(&client, &ready, server, chart).await;
-        }
-        Err(error) => failed(&client, error, time, server, chart),
     }
     client.close().await;
 }

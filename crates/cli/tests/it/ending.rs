@@ -108,6 +108,14 @@ fn three_is_a_login() {
             .try_iter()
             .any(|line| line.trim_end().eq_ignore_ascii_case("x-key: k1"))
     );
+    drop(heads.try_iter().last());
+    let ended = place.run(&["doctor", &url, "-H", "X-Key: k2"]);
+    assert_eq!(ended.code, 3, "{ended:?}");
+    assert!(
+        heads
+            .try_iter()
+            .any(|line| line.trim_end().eq_ignore_ascii_case("x-key: k2"))
+    );
     check(
         place.run(&["tools", "-H", "X: y", "--", "x"]),
         2,
