@@ -7,6 +7,7 @@
 //! - `inputs`: what configurations ask for; `terminal`: somebody who types
 //! - `judging`: what is said about tools and written for them; `examining`: what is wrong with
 //!   servers; `completing`: what could come next
+//! - `serving`: servers as one, for other programs
 //! - `ending`: every number that a command can end with
 
 #![expect(
@@ -26,3 +27,4 @@ mod looking;
 mod place;
 #[cfg(unix)]
 mod terminal;
+mod serving;
