@@ -65,13 +65,41 @@ fn as_number<S: serde::Serializer>(exit: &Exit, serializer: S) -> Result<S::Ok, 
 }
 
 /// What was found so far.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Chart {
     checks: Vec<Check>,
     exit: Option<Exit>,
+    /// The words that stand for the server on a command line: before what is asked of it, and
+    /// behind.
+    words: (String, String),
 }
 
 impl Chart {
+    fn new(patient: &Patient) -> Self {
+        let reached = reached(&patient.config);
+        let words = match (&patient.file, &patient.config.transport) {
+            (Some(_), _) => (format!("{} ", patient.config.name), String::new()),
+            (None, TransportConfig::Stdio(_)) => (String::new(), format!(" -- {reached}")),
+            (None, _) => (format!("{reached} "), String::new()),
+        };
+        Self {
+            checks: Vec::new(),
+            exit: None,
+            words,
+        }
+    }
+
+    /// How somebody logs in to it.
+    fn login(&self) -> String {
+        format!("`switchboard login {}`", self.words.0.trim_end())
+    }
+
+    /// How a request is made of it by hand.
+    fn raw(&self, method: &str) -> String {
+        let (before, behind) = &self.words;
+        format!("`switchboard raw {before}{method}{behind}`")
+    }
+
     fn add(
         &mut self,
         check: &'static str,
@@ -133,7 +161,7 @@ pub(crate) struct Patient {
 
 /// Checks a server.
 pub(crate) async fn examine(patient: Patient) -> Examined {
-    let mut chart = Chart::default();
+    let mut chart = Chart::new(&patient);
     check_all(&patient, &mut chart).await;
     Examined {
         server: patient.config.name.clone(),

@@ -18,10 +18,11 @@ pub(crate) fn manual() -> String {
         .get_about()
         .map(ToString::to_string)
         .unwrap_or_default();
-    page.text(&format!(
-        "switchboard - {}",
-        about.trim_end_matches('.').to_lowercase()
-    ));
+    // Only the first letter: names within it keep theirs.
+    let mut rest = about.trim_end_matches('.').chars();
+    let first = rest.next().map(|first| first.to_ascii_lowercase());
+    let about: String = first.into_iter().chain(rest).collect();
+    page.text(&format!("switchboard - {about}"));
     page.request(".SH SYNOPSIS");
     page.text("switchboard [OPTIONS] VERB [ARGUMENTS]");
     page.request(".SH DESCRIPTION");
@@ -192,6 +193,8 @@ mod tests {
             assert!(verb.is_hide_set() || page.contains(&example), "{name}");
         }
         assert!(page.contains("\n130\ninterrupted\n"), "{page}");
+        let name = "switchboard \\- every MCP server at your fingertips\n";
+        assert!(page.contains(name), "{page}");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use switchboard_client::types::{CallToolResult, ProgressNotificationParams};
 use switchboard_hub::{HubError, PromptEntry, ToolEntry};
 
@@ -21,9 +21,16 @@ pub(crate) async fn run(args: &Call, app: &App) -> Result<Outcome, Failure> {
     let entry = find_tool(&target, target.name("tool")?)?;
     let given = arguments::of_tool(&entry.tool, &target.rest, &input)?;
     if args.dry_run {
-        let params = json!({"name": entry.tool.name, "arguments": Value::Object(given)});
+        let params = Json::object([
+            ("name", entry.tool.name.as_str().into()),
+            ("arguments", Value::Object(given).into()),
+        ]);
         let text = serde_json::to_string_pretty(&params).unwrap_or_default();
-        return Ok(Outcome::of(app, || Page::new().text(text), || params));
+        return Ok(Outcome::of(
+            app,
+            || Page::new().text(text),
+            || params.clone(),
+        ));
     }
     let name = entry.tool.name.clone();
     let status = app.output.status(&format!("calling {name}"));

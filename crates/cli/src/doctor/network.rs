@@ -286,7 +286,6 @@ async fn talk(config: &ServerConfig, resolved: Resolved, around: &Arc<Around>, c
     let client = Client::start(spec, heard.host());
     let opened = client.ready().await;
     let time = started.elapsed();
-    let name = &config.name;
     match client.state() {
         State::NeedsLogin(report) => {
             client.close().await;
@@ -320,7 +319,7 @@ async fn talk(config: &ServerConfig, resolved: Resolved, around: &Arc<Around>, c
             if !is_silent {
                 chart.ok("http", "it answers");
             }
-            talk::check(client, opened, time, None, name, chart).await;
+            talk::check(client, opened, time, None, chart).await;
         }
         _ => {
             chart.ok("http", "it answers");
@@ -332,7 +331,7 @@ async fn talk(config: &ServerConfig, resolved: Resolved, around: &Arc<Around>, c
                     "none is wanted"
                 },
             );
-            talk::check(client, opened, time, None, name, chart).await;
+            talk::check(client, opened, time, None, chart).await;
         }
     }
 }
@@ -367,7 +366,7 @@ async fn logged_in(config: &ServerConfig, around: &Arc<Around>, chart: &mut Char
         (Err(error), _) => {
             let failure = crate::exit::Failure::from(error);
             let cure = match failure.exit {
-                Exit::LoginRequired => format!("`switchboard login {}`", config.name),
+                Exit::LoginRequired => chart.login(),
                 _ => "try again; see what it says".to_owned(),
             };
             chart.fail(failure.exit, "login", failure.message, cure);

@@ -54,7 +54,7 @@ pub(super) async fn check(config: &ServerConfig, resolved: Resolved, chart: &mut
         return chart.fail(Exit::Unreachable, "start", detail, cure);
     }
     chart.ok("start", "it runs");
-    talk::check(client, opened, time, Some(&heard), &config.name, chart).await;
+    talk::check(client, opened, time, Some(&heard), chart).await;
 }
 
 /// How it ended by itself, before it said anything of the protocol. One that was ended by us did

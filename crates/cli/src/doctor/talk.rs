@@ -38,19 +38,18 @@ pub(super) async fn check(
     opened: Result<Arc<Ready>, Error>,
     time: Duration,
     heard: Option<&Heard>,
-    server: &str,
     chart: &mut Chart,
 ) {
     let noise = |chart: &mut Chart| heard.into_iter().for_each(|heard| noise(heard, chart));
     match opened {
         Ok(ready) => {
             said(&ready, time, chart);
-            lists(&client, &ready, server, chart).await;
+            lists(&client, &ready, chart).await;
             noise(chart);
         }
         Err(error) => {
             noise(chart);
-            failed(&client, error, time, server, chart);
+            failed(&client, error, time, chart);
         }
     }
     client.close().await;
@@ -70,10 +69,10 @@ pub(super) fn said(ready: &Ready, time: Duration, chart: &mut Chart) {
     chart.ok("revision", format!("{}, {era}", ready.revision));
 }
 
-fn failed(client: &Client, error: Error, time: Duration, server: &str, chart: &mut Chart) {
+fn failed(client: &Client, error: Error, time: Duration, chart: &mut Chart) {
     let state = client.state();
     if let State::NeedsLogin(report) = &state {
-        let cure = format!("`switchboard login {server}`");
+        let cure = chart.login();
         return chart.fail(Exit::LoginRequired, "login", report.to_string(), cure);
     }
     let report = match &state {
@@ -97,7 +96,7 @@ fn failed(client: &Client, error: Error, time: Duration, server: &str, chart: &m
     }
 }
 
-async fn lists(client: &Client, ready: &Ready, server: &str, chart: &mut Chart) {
+async fn lists(client: &Client, ready: &Ready, chart: &mut Chart) {
     let offers = &ready.capabilities;
     let started = Instant::now();
     let mut shown = Vec::new();
@@ -124,10 +123,11 @@ async fn lists(client: &Client, ready: &Ready, server: &str, chart: &mut Chart) 
     if let Some((list, error)) = wrong {
         let failure = Failure::from(error);
         let cure = match failure.exit {
-            Exit::LoginRequired => format!("`switchboard login {server}`"),
+            Exit::LoginRequired => chart.login(),
             Exit::Unreachable => "it may need longer: `--timeout 2m`".to_owned(),
             _ => {
-                format!("`switchboard raw {server} {list}/list` shows the answer; tell its authors")
+                let raw = chart.raw(&format!("{list}/list"));
+                format!("{raw} shows the answer; tell its authors")
             }
         };
         chart.fail(failure.exit, "lists", failure.message, cure);

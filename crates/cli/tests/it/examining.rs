@@ -145,7 +145,7 @@ fn a_login_that_is_missing_is_told() {
     let place = Place::new();
     let url = answering("401 Unauthorized", "WWW-Authenticate: Bearer\r\n");
     let ended = place.run(&["doctor", "--json", &url]);
-    last(&ended, 3, "login", "switchboard login");
+    last(&ended, 3, "login", &format!("`switchboard login {url}`"));
     let place = Place::with(json!({"one": {"url": url, "headers": {}, "bearer_token": "x"}}));
     let ended = place.run(&["doctor", "one", "--json"]);
     assert_eq!(ended.code, 3, "{ended:?}");
