@@ -4,6 +4,7 @@
 //! file knows the parts; what a part does is in the file of its name.
 
 mod authority;
+mod cli;
 mod clients;
 mod codegen;
 mod conformance;
@@ -32,6 +33,7 @@ const PARTS: &[Part] = &[
     part("authority", authority::run),
     part("telemetry", telemetry::run),
     part("codegen", codegen::run),
+    part("cli", cli::run),
     part("conformance", conformance::run),
     part("conformance-client", conformance::client::run),
 ];

@@ -215,18 +215,19 @@ fn describe(command: &Command) -> String {
     words.join(" ")
 }
 
+/// Puts it into a process group of its own.
 #[cfg(unix)]
-fn own_group(command: &mut Command) {
+pub(crate) fn own_group(command: &mut Command) {
     use std::os::unix::process::CommandExt as _;
 
     command.process_group(0);
 }
 
 #[cfg(not(unix))]
-fn own_group(_command: &mut Command) {}
+pub(crate) fn own_group(_command: &mut Command) {}
 
 /// Kills what is left of the child's group. The standard library can only signal one process.
-fn kill_group(child: &mut Child) {
+pub(crate) fn kill_group(child: &mut Child) {
     if cfg!(unix) {
         let group = format!("-{}", child.id());
         // It fails when the group is empty already, which is the usual case.
