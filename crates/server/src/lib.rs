@@ -39,7 +39,8 @@
 //! 3. [`Context`]: what a handler knows of its call and can do besides answering
 //! 4. [`Limits`]: how much of everything; [`access`]: who may call over HTTP;
 //!    [`SealingKeys`]: what several instances share
-//! 5. [`Service`] and [`Site`]: every call as it came, for gateways
+//! 5. [`Service`] and [`Site`]: every call as it came, for gateways;
+//!    [`serve_endpoints`]: several on one listener
 //!
 //! `docs/guide/servers.md` in the repository is the same at length.
 //!
@@ -59,6 +60,7 @@ mod context;
 mod core;
 mod error;
 mod failure;
+mod front;
 mod handle;
 mod http;
 mod limits;
@@ -86,6 +88,7 @@ pub use connection::Connection;
 pub use context::{AskError, Context, Elicited, Progress};
 pub use error::BuildError;
 pub use failure::Failure;
+pub use front::{Directed, Reception, serve_endpoints};
 pub use handle::Handle;
 pub use limits::Limits;
 pub use prompt::{IntoPrompt, PromptBuilder, PromptFunction, prompt};

@@ -12,7 +12,7 @@ use std::time::Instant;
 use ::http::{Request, Response};
 use switchboard_protocol::Revision;
 use switchboard_protocol::http::origin::Guard;
-use switchboard_transport::http::{Body, Endpoint, HttpSettings, serve};
+use switchboard_transport::http::{Body, Endpoint, Host, HttpSettings, serve};
 use switchboard_transport::stdio;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, ToSocketAddrs};
@@ -178,9 +178,10 @@ impl Site {
         let service = self.endpoint(settings);
         let conversations = Arc::clone(service.0.host());
         let served = serve(listener, service.0, shutdown);
+        let swept = [&*conversations];
         let result = tokio::select! {
             result = served => result,
-            () = sweep(&conversations) => Ok(()),
+            () = sweep(&swept) => Ok(()),
         };
         conversations.close();
         result
@@ -232,6 +233,19 @@ impl HttpService {
     /// How many sessions of the handshake era there are.
     pub fn sessions(&self) -> usize {
         self.0.host().sessions()
+    }
+
+    pub(crate) fn stopping(&self) {
+        self.0.host().stopping();
+    }
+
+    pub(crate) fn closing(&self) {
+        self.0.host().closing();
+    }
+
+    /// Ends all conversations.
+    pub(crate) fn close(&self) {
+        self.0.host().close();
     }
 }
 
@@ -296,14 +310,22 @@ fn expect_large_blocks() {
 /// Four times a result of 1 MiB, the size at which a third of the time went into page faults.
 const LARGE_BLOCK: usize = 4 << 20;
 
-/// Ends sessions that nobody has used for long, for ever.
-async fn sweep(conversations: &Conversations) {
+/// Ends sessions that nobody has used for long, of all endpoints, for ever.
+pub(crate) async fn sweep_all(endpoints: &[HttpService]) {
+    let conversations: Vec<&Conversations> = endpoints.iter().map(|one| &**one.0.host()).collect();
+    sweep(&conversations).await;
+}
+
+async fn sweep(conversations: &[&Conversations]) {
     loop {
-        let due = conversations.next_sweep();
+        let due = conversations.iter().filter_map(|one| one.next_sweep());
+        let due = due.min();
         let later = Instant::now() + SWEEP_INTERVAL;
         let next = due.map_or(later, |due| due.clamp(Instant::now(), later));
         tokio::time::sleep_until(next.into()).await;
-        conversations.sweep();
+        for one in conversations {
+            one.sweep();
+        }
         tokio::time::sleep(MIN_SWEEP_INTERVAL).await;
     }
 }

@@ -5,7 +5,8 @@
 //! means is for the [`Host`] behind the [`Endpoint`]. Rules of the protocol come from
 //! `switchboard_protocol::http`.
 //!
-//! 1. [`server`](Endpoint): from request to response; [`serve`] listens for one alone
+//! 1. [`server`](Endpoint): from request to response; [`serve`] listens for one alone, or for
+//!    a [`Front`] before several
 //! 2. [`Host`]: what stands behind, with [`Post`], [`Get`], [`Delete`]
 //! 3. [`Access`]: who is the caller?
 //! 4. [`Body`], [`events`], [`json`] and its kin: what goes back
@@ -39,7 +40,7 @@ pub use event_queue::{StreamSettings, events, message_event};
 pub use event_sender::{EventSender, SendError};
 pub use host::{Delete, Get, Host, OldGet, OldPost, Post};
 pub use legacy::Sessions;
-pub use listen::serve;
+pub use listen::{Front, serve};
 pub use replay::{Replay, ReplayLimits, ResumeError, Resumed};
 pub use server::Endpoint;
 pub use session_limits::{Full, SessionLimits};

@@ -134,7 +134,8 @@ impl Denied {
         }
     }
 
-    pub(super) fn response(&self) -> Response<Body> {
+    /// The answer, which says what is asked for.
+    pub fn response(&self) -> Response<Body> {
         let Some(challenge) = self.challenge() else {
             return busy(self.status(), &self.to_string(), RETRY_AFTER);
         };

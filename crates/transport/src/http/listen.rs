@@ -1,4 +1,4 @@
-//! Listens on a socket and serves one endpoint there.
+//! Listens on a socket and serves an endpoint there, or several behind one front.
 //!
 //! A loop accepts, and owns a task for each connection. A connection that keeps the server
 //! waiting is given up: for its head, for its next request, for taking what is written to
@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use http::Request;
+use http::{Request, Response};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -28,31 +28,72 @@ use tokio::task::{JoinSet, unconstrained};
 use tokio::time::Sleep;
 
 use super::socket::{Activity, OpenBody, Socket};
-use super::{Endpoint, Host, HttpSettings};
+use super::{Body, Endpoint, Host, HttpSettings};
 
-/// Serves an endpoint until `shutdown` is ready, then waits for what is under way, at most
+/// What answers the requests that come to a listener: an [`Endpoint`], or several of them. It is
+/// cloned for each connection.
+pub trait Front: Clone + Send + Sync + 'static {
+    /// How connections are dealt with.
+    fn settings(&self) -> &HttpSettings;
+
+    /// Answers one request.
+    fn answer<B>(&self, request: Request<B>) -> impl Future<Output = Response<Body>> + Send
+    where
+        B: http_body::Body + Send,
+        B::Data: Send;
+
+    /// No more requests will come: see [`Host::stopping`].
+    fn stopping(&self);
+
+    /// The time to finish is over: see [`Host::closing`].
+    fn closing(&self);
+}
+
+impl<H: Host> Front for Endpoint<H> {
+    fn settings(&self) -> &HttpSettings {
+        Self::settings(self)
+    }
+
+    fn answer<B>(&self, request: Request<B>) -> impl Future<Output = Response<Body>> + Send
+    where
+        B: http_body::Body + Send,
+        B::Data: Send,
+    {
+        self.handle(request)
+    }
+
+    fn stopping(&self) {
+        self.host().stopping();
+    }
+
+    fn closing(&self) {
+        self.host().closing();
+    }
+}
+
+/// Serves an endpoint, or what is in front of several, until `shutdown` is ready, then waits for what is under way, at most
 /// [`HttpSettings::drain`].
 ///
 /// # Errors
 /// When the listener does not belong to a Tokio runtime. That a connection cannot be
 /// accepted is no error: it is tried again.
-pub async fn serve<H: Host>(
+pub async fn serve(
     listener: TcpListener,
-    endpoint: Endpoint<H>,
+    front: impl Front,
     shutdown: impl Future<Output = ()> + Send,
 ) -> io::Result<()> {
     // Fails where the socket is not one.
     listener.local_addr()?;
     let stop = Arc::new(Stop::default());
     let mut connections = JoinSet::new();
-    accept_until(&listener, &endpoint, &stop, &mut connections, shutdown).await;
+    accept_until(&listener, &front, &stop, &mut connections, shutdown).await;
     drop(listener);
     stop.is_asked.store(true, Ordering::Release);
     stop.news.notify_waiters();
-    endpoint.host().stopping();
-    let drain = endpoint.settings().drain;
+    front.stopping();
+    let drain = front.settings().drain;
     if !has_drained(&mut connections, drain).await {
-        endpoint.host().closing();
+        front.closing();
         has_drained(&mut connections, LAST_WORD).await;
     }
     // What is left then is dropped with the set, and its tasks with it.
@@ -68,14 +109,14 @@ async fn has_drained(connections: &mut JoinSet<()>, patience: Duration) -> bool 
 
 /// Accepts until it is time to stop. In order of priority: the end, connections that ended,
 /// new connections.
-async fn accept_until<H: Host>(
+async fn accept_until(
     listener: &TcpListener,
-    endpoint: &Endpoint<H>,
+    front: &impl Front,
     stop: &Arc<Stop>,
     connections: &mut JoinSet<()>,
     shutdown: impl Future<Output = ()> + Send,
 ) {
-    let limit = endpoint.settings().max_connections.max(1);
+    let limit = front.settings().max_connections.max(1);
     let mut shutdown = pin!(shutdown);
     let mut pause: Option<Pin<Box<Sleep>>> = None;
     let mut delay = FIRST_PAUSE;
@@ -101,7 +142,7 @@ async fn accept_until<H: Host>(
             None => return,
             Some(Ok((stream, _))) => {
                 delay = FIRST_PAUSE;
-                let connection = connection(stream, endpoint.clone(), Arc::clone(stop));
+                let connection = connection(stream, front.clone(), Arc::clone(stop));
                 connections.spawn(connection);
             }
             Some(Err(error)) if is_of_one_connection(&error) => {}
@@ -115,19 +156,19 @@ async fn accept_until<H: Host>(
 }
 
 /// Serves one connection to its end.
-async fn connection<H: Host>(stream: TcpStream, endpoint: Endpoint<H>, stop: Arc<Stop>) {
+async fn connection(stream: TcpStream, front: impl Front, stop: Arc<Stop>) {
     // Without it small answers wait for the peer's acknowledgement; a socket that refuses
     // the option is slow, not wrong.
     let _ = stream.set_nodelay(true);
     let activity = Arc::new(Activity::default());
     let socket = Socket::new(TokioIo::new(stream), Arc::clone(&activity));
-    let settings = endpoint.settings();
+    let settings = front.settings();
     let mut watch = Watch::new(settings, Arc::clone(&activity));
     let service = service_fn(|request: Request<Incoming>| {
         let open = activity.begin();
-        let endpoint = &endpoint;
+        let front = &front;
         async move {
-            let response = endpoint.handle(request).await;
+            let response = front.answer(request).await;
             Ok::<_, Infallible>(response.map(|body| OpenBody { body, _open: open }))
         }
     });
