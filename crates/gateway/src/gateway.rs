@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use switchboard_hub::{Hub, HubBuilder, Naming, Prefix};
 use switchboard_protocol::types::{Implementation, LoggingLevel};
-use switchboard_server::Site;
+use switchboard_server::{Limits, Site};
 use tokio::task::AbortHandle;
 
 use crate::changes;
@@ -44,6 +44,7 @@ impl Gateway {
             info: Implementation::new("switchboard", env!("CARGO_PKG_VERSION")),
             most_parked: MOST_PARKED,
             park_life: PARK_LIFE,
+            limits: Limits::default(),
         }
     }
 
@@ -96,6 +97,7 @@ pub struct GatewayBuilder {
     info: Implementation,
     most_parked: usize,
     park_life: Duration,
+    limits: Limits,
 }
 
 impl GatewayBuilder {
@@ -120,6 +122,12 @@ impl GatewayBuilder {
     /// How long such a call waits.
     pub const fn park_life(mut self, life: Duration) -> Self {
         self.park_life = life;
+        self
+    }
+
+    /// How much of everything is taken on from clients.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
         self
     }
 
@@ -154,7 +162,7 @@ impl GatewayBuilder {
             self.names,
             self.info,
         );
-        let site = Site::new(relay);
+        let site = Site::new(relay).limits(self.limits);
         let telling = changes::tell(&hub, &site, changed);
         Gateway {
             hub,

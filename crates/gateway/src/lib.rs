@@ -22,15 +22,20 @@
 //!    that wait for a client that must come again with the answer
 //! 4. `rooms`: what clients have alone, if servers are not shared; `identity`: who they are
 //! 5. `changes`, `watches`: what servers tell, and who hears it
+//! 6. `reception`: what else answers on its listener; [`FileWatch`]: notices that a configuration
+//!    has changed
 
 mod changes;
 mod desk;
+mod file_watch;
 mod gateway;
 mod identity;
 mod lot;
+mod reception;
 mod relay;
 mod rooms;
 mod server_host;
 mod watches;
 
+pub use file_watch::FileWatch;
 pub use gateway::{Gateway, GatewayBuilder, Names};

@@ -25,6 +25,6 @@ mod inputs;
 mod judging;
 mod looking;
 mod place;
+mod serving;
 #[cfg(unix)]
 mod terminal;
-mod serving;

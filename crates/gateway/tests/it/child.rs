@@ -102,6 +102,14 @@ fn behind() -> Server {
             let resource = Resource::new("demo://state", "state");
             CallToolResult::new(vec![ContentBlock::resource_link(resource)])
         }))
+        .tool(tool("trace", async |context: Context| {
+            let meta = context.meta().unwrap_or_default();
+            meta.traceparent()
+                .ok()
+                .flatten()
+                .unwrap_or("none")
+                .to_owned()
+        }))
         .tool(tool("touch", move || {
             touching.resource_updated("demo://state");
             std::future::ready("touched")

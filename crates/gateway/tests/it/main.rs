@@ -1,7 +1,7 @@
 //! The gateway between clients and servers of both eras.
 //!
 //! - `child`: a server of one era; `cell`: a client of one era at a gateway before it
-//! - `calling`, `asking`, `listing`: what must be the same in all four cells
+//! - `calling`, `asking`, `listing`, `tracing`: what must be the same in all four cells
 
 #![expect(
     clippy::unwrap_used,
@@ -13,3 +13,4 @@ mod calling;
 mod cell;
 mod child;
 mod listing;
+mod tracing;
