@@ -50,13 +50,26 @@ impl App {
         &self,
         work: impl Future<Output = Result<T, Failure>>,
     ) -> Result<T, Failure> {
-        let interrupted = || Failure::new(Exit::Interrupted, "interrupted");
         let done = tokio::select! {
             // What is done is done.
             biased;
             done = work => done,
             () = interrupt() => Err(interrupted()),
         };
+        self.finish(done).await
+    }
+
+    /// The same for a verb that is told itself when it is to end.
+    pub(crate) async fn run_on<T>(
+        &self,
+        work: impl Future<Output = Result<T, Failure>>,
+    ) -> Result<T, Failure> {
+        let done = work.await;
+        self.finish(done).await
+    }
+
+    /// Ends what was started.
+    async fn finish<T>(&self, done: Result<T, Failure>) -> Result<T, Failure> {
         let _status = match &done {
             Err(failure) if failure.exit == Exit::Interrupted => {
                 Some(self.output.status("ending; Ctrl-C again does not wait"))
@@ -77,6 +90,10 @@ impl App {
             hub.close().await;
         }
     }
+}
+
+fn interrupted() -> Failure {
+    Failure::new(Exit::Interrupted, "interrupted")
 }
 
 /// Ready when the user does not want to wait, or somebody else wants us to end.

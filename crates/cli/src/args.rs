@@ -5,12 +5,14 @@
 //! 1. here: what is for all verbs, and the list of them
 //! 2. `look`: verbs that show what servers offer; `call`: those that use it
 //! 3. `edit`: those that change configurations; `check`: those that judge and write; `login`
+//! 4. `serve`: all servers as one, and what is said to it while it runs
 
 pub(crate) mod call;
 pub(crate) mod check;
 pub(crate) mod edit;
 pub(crate) mod login;
 pub(crate) mod look;
+pub(crate) mod serve;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -129,7 +131,11 @@ pub(crate) enum Verb {
     Codegen(check::Codegen),
     Doctor(check::Doctor),
     Completion(check::Completion),
-    Serve(check::Serve),
+    Serve(serve::Serve),
+    Status(serve::Status),
+    Logs(serve::Logs),
+    Restart(serve::Restart),
+    Reload(serve::Reload),
     #[command(name = "__complete")]
     CompleteWords(check::CompleteWords),
     #[command(name = "__man")]
@@ -137,7 +143,7 @@ pub(crate) enum Verb {
 }
 
 /// A time with its unit: `500ms`, `30s`, `2m`, `1h`; seconds without one.
-fn read_time(text: &str) -> Result<Duration, String> {
+pub(crate) fn read_time(text: &str) -> Result<Duration, String> {
     let wrong = || format!("{text:?} is no time; write 500ms, 30s, 2m or 1h");
     let digits = text.find(|character: char| !character.is_ascii_digit());
     let (number, unit) = text

@@ -20,17 +20,21 @@ mod import;
 mod lint;
 mod login;
 mod logout;
+mod logs;
 mod ls;
 mod man;
 mod prompt;
 mod prompts;
 mod raw;
 mod read;
+mod reload;
 mod remove;
 mod resources;
+mod restart;
 mod search;
 mod serve;
 mod show;
+mod status;
 mod tools;
 mod validate;
 mod watch;
@@ -72,6 +76,10 @@ pub(crate) async fn run(verb: &Verb, app: &App) -> Result<Outcome, Failure> {
         Verb::Doctor(args) => doctor::run(args, app).await,
         Verb::Completion(args) => completion::run(args, app).await,
         Verb::Serve(args) => serve::run(args, app).await,
+        Verb::Status(args) => status::run(args, app).await,
+        Verb::Logs(args) => logs::run(args, app).await,
+        Verb::Restart(args) => restart::run(args, app).await,
+        Verb::Reload(args) => reload::run(args, app).await,
         Verb::CompleteWords(args) => complete_words::run(args, app).await,
         Verb::Man(args) => man::run(args, app),
     }

@@ -10,7 +10,8 @@
 //! 5. `edit`: files changed in place; `import`: files of other programs
 //! 6. `lint`, `codegen`: what can be known from definitions alone, with `pointer` and `tool_file`;
 //!    `doctor`: what is wrong with servers; `completion`, `manual`: what is known of the verbs
-//! 7. `output`: the only code that prints; `exit`: how it ended, as a number with a meaning
+//! 7. `journal`: what a gateway says while it runs; `control`: what is said to it
+//! 8. `output`: the only code that prints; `exit`: how it ended, as a number with a meaning
 //!
 //! `docs/decisions/0008-a-command-line-over-the-hub.md` in the repository says why.
 
@@ -20,11 +21,13 @@ mod arguments;
 mod codegen;
 mod command;
 mod completion;
+mod control;
 mod doctor;
 mod edit;
 mod exit;
 mod host;
 mod import;
+mod journal;
 mod json;
 mod lint;
 mod logins;
@@ -45,7 +48,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::app::App;
-use crate::args::Cli;
+use crate::args::{Cli, Verb};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
 
@@ -69,7 +72,11 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> ExitCode {
         .build();
     let done = match runtime {
         Ok(runtime) => {
-            let done = runtime.block_on(app.run(command::run(&cli.verb, &app)));
+            let work = command::run(&cli.verb, &app);
+            let done = match cli.verb {
+                Verb::Serve(_) => runtime.block_on(app.run_on(work)),
+                _ => runtime.block_on(app.run(work)),
+            };
             // A thread may still wait for a line that nobody types.
             runtime.shutdown_background();
             done

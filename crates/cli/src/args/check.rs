@@ -135,39 +135,3 @@ pub(crate) struct CompleteWords {
                   switchboard __man > switchboard.1"
 )]
 pub(crate) struct Man {}
-
-/// All servers as one, for other programs
-#[derive(Args, Debug)]
-#[command(after_help = "Examples:\n  \
-                  switchboard serve\n  \
-                  switchboard serve --http 8000\n  \
-                  KEY=secret switchboard serve --http 0.0.0.0:8000 --key-env KEY --host mcp.example.com\n  \
-                  switchboard serve --names plain -- npx -y @modelcontextprotocol/server-everything")]
-pub(crate) struct Serve {
-    /// Where to listen: a port of this machine, or an address; standard input and output without it
-    #[arg(long, value_name = "ADDRESS")]
-    pub(crate) http: Option<String>,
-    /// The variable that holds the key which clients must send, as `Authorization: Bearer KEY`
-    #[arg(long, value_name = "VARIABLE", requires = "http")]
-    pub(crate) key_env: Option<String>,
-    /// A host name that clients may call it by, beside this machine's own
-    #[arg(long, value_name = "NAME", requires = "http")]
-    pub(crate) host: Vec<String>,
-    /// How tools and prompts are called
-    #[arg(long, value_enum, default_value_t = ServedNames::Server, value_name = "FORM")]
-    pub(crate) names: ServedNames,
-    /// A server that is started on the spot
-    #[arg(last = true, value_name = "COMMAND")]
-    pub(crate) command: Vec<String>,
-}
-
-/// How tools are called.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum ServedNames {
-    /// `server__tool`: hosts put a prefix of their own before it
-    Server,
-    /// `mcp__server__tool`
-    Mcp,
-    /// As the server calls them, where no other server has the same
-    Plain,
-}

@@ -47,7 +47,7 @@ pub(crate) async fn run(args: &Ls, app: &App) -> Result<Outcome, Failure> {
 }
 
 /// A server, as it is shown.
-struct Row {
+pub(super) struct Row {
     name: String,
     state: &'static str,
     revision: Option<String>,
@@ -60,7 +60,7 @@ struct Row {
 }
 
 impl Row {
-    fn new(status: &ServerStatus, catalog: &Catalog) -> Self {
+    pub(super) fn new(status: &ServerStatus, catalog: &Catalog) -> Self {
         let name = status.name.to_string();
         let (state, ready, reason) = match &status.state {
             MemberState::Ready(ready) => ("ready", Some(ready), None),
@@ -99,7 +99,7 @@ impl Row {
         }
     }
 
-    fn json(&self) -> Json {
+    pub(super) fn json(&self) -> Json {
         let text = |text: &Option<String>| text.as_deref().map_or(Json::Null, Json::from);
         let count = |place: usize| {
             let counts = self.counts.as_ref().and_then(|counts| counts.get(place));

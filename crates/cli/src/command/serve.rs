@@ -1,71 +1,148 @@
 //! `switchboard serve`: all servers as one, for other programs.
 //!
 //! On standard input and output, or over HTTP. Without a key it listens on this machine only.
+//!
+//! 1. `reloading`: the file with the servers, read again when it changes
+//! 2. `standing`: what it can be asked meanwhile
+//! 3. `ending`: signals; `telemetry`: what is sent to a collector
+
+mod ending;
+mod reloading;
+mod standing;
+mod telemetry;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
-use switchboard_gateway::{Gateway, Names};
-use switchboard_hub::{Event, Hub, MemberState};
+use switchboard_gateway::{FileWatch, Gateway, Names};
+use switchboard_hub::Hub;
+use switchboard_server::Limits;
 use switchboard_server::access::{BearerTokens, Principal};
-use switchboard_server::{Site, shutdown_signal};
 use tokio::net::TcpListener;
+use tokio::sync::{mpsc, watch};
 
 use crate::app::App;
-use crate::args::check::{Serve, ServedNames};
-use crate::exit::{Failure, with_causes};
+use crate::args::serve::{Serve, ServedNames};
+use crate::control::Desk;
+use crate::exit::{Exit, Failure, with_causes};
+use crate::journal::Journal;
 use crate::logins;
 use crate::output::Outcome;
 use crate::source::{self, Source};
+use ending::Signals;
+use reloading::Reloading;
+use standing::Standing;
 
 pub(crate) async fn run(args: &Serve, app: &App) -> Result<Outcome, Failure> {
-    let source = match source::on_the_spot(None, &args.command)? {
-        Some(server) => Source::of_one(server),
-        None => Source::find(&app.global)?,
-    };
+    let signals = Signals::new().map_err(|error| Failure::unexpected(with_causes(&error)))?;
+    let (source, watch) = find(args, app)?;
+    let journal = Arc::new(Journal::new(Arc::clone(&app.output)));
     for problem in source.config.errors() {
-        app.output.warn(&problem.to_string());
+        journal.warn(None, &problem.to_string());
     }
     let surroundings = app.surroundings(&source.config);
     let surroundings = match args.http {
         Some(_) => surroundings,
         None => surroundings.unattended(),
     };
+    let (reloads, asked) = mpsc::channel(1);
+    let file = source.file.clone();
+    let reloading = source
+        .file
+        .map(|file| Reloading::new(file, &source.config, watch));
     let builder = Hub::builder().config(source.config);
     let builder = builder.surroundings(Arc::new(surroundings));
     let mut builder = builder.login(logins::describe);
     if let Some(folder) = source::cache_folder() {
         builder = builder.cache(folder);
     }
+    let mut limits = Limits::default();
+    limits.drain = args.drain;
+    limits.drain_http = args.drain;
     let gateway = Gateway::builder(builder)
         .names(match args.names {
             ServedNames::Server => Names::Server,
             ServedNames::Mcp => Names::Mcp,
             ServedNames::Plain => Names::Plain,
         })
+        .limits(limits)
         .build();
     let hub = gateway.hub().clone();
     app.adopt(&hub);
-    let watching = hub.events();
+    let sending = telemetry::start(args.otlp.as_deref(), &hub, &journal)?;
+    let events = hub.events();
     let connecting = hub.clone();
     // A client that is quick is answered by those that are ready; it hears of the others.
     let connecting = tokio::spawn(async move { drop(connecting.connect_all().await) });
-    let serving = serve(args, app, gateway.site());
+    let standing = Arc::new(Standing {
+        hub: hub.clone(),
+        journal: Arc::clone(&journal),
+        file,
+        address: OnceLock::new(),
+        began: Instant::now(),
+        reloads,
+    });
+    let ending = watch::Sender::new(false);
+    let served = serve(args, &standing, &gateway, ending.subscribe());
+    let following = async {
+        let reloading = async {
+            match reloading {
+                Some(reloading) => reloading.run(&hub, &journal, asked).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::join!(journal.follow(events), reloading, answer(&standing));
+        std::future::pending().await
+    };
     let outcome = tokio::select! {
-        outcome = serving => outcome,
-        never = tell(app, watching) => never,
+        outcome = served => outcome,
+        () = signals.watch(&app.output, args.drain, &ending) => {
+            Err(Failure::new(Exit::Interrupted, "interrupted"))
+        }
+        never = following => never,
     };
     connecting.abort();
+    if let Some(sending) = sending {
+        sending.end().await;
+    }
     outcome.map(|()| Outcome::nothing())
 }
 
-async fn serve(args: &Serve, app: &App, site: &Site) -> Result<(), Failure> {
+/// The servers, and what notices that their file has changed.
+fn find(args: &Serve, app: &App) -> Result<(Source, Option<FileWatch>), Failure> {
+    if let Some(server) = source::on_the_spot(None, &args.command)? {
+        return Ok((Source::of_one(server), None));
+    }
+    // Before it is read, so that nothing is missed.
+    let watch = source::find_file(&app.global).map(FileWatch::new);
+    let source = Source::find(&app.global)?;
+    Ok((source, watch.filter(|_| !args.no_watch)))
+}
+
+/// Answers those who ask how it stands.
+async fn answer(standing: &Arc<Standing>) {
+    match Desk::open() {
+        Ok(desk) => desk.run(Arc::clone(standing)).await,
+        Err(error) => {
+            let reason = format!("`switchboard status` will not find it: {error}");
+            standing.journal.warn(None, &reason);
+        }
+    }
+}
+
+async fn serve(
+    args: &Serve,
+    standing: &Standing,
+    gateway: &Gateway,
+    ending: watch::Receiver<bool>,
+) -> Result<(), Failure> {
     let broken = |error: std::io::Error| Failure::unexpected(with_causes(&error));
     let Some(address) = &args.http else {
-        return site.serve_stdio().await.map_err(broken);
+        return gateway.site().serve_stdio().await.map_err(broken);
     };
     let address = address_of(address)?;
-    let mut settings = site.http_settings();
+    let mut settings = gateway.site().http_settings();
     match &args.key_env {
         Some(variable) => {
             let key = std::env::var(variable).map_err(|_| {
@@ -91,9 +168,11 @@ async fn serve(args: &Serve, app: &App, site: &Site) -> Result<(), Failure> {
         Failure::usage(format!("{address}: {error}")).hint("is something else listening there?")
     })?;
     let address = listener.local_addr().map_err(broken)?;
-    app.output
-        .note(&format!("listening on http://{address}/mcp"));
-    let served = site.serve_http_on(listener, settings, shutdown_signal());
+    let _ = standing.address.set(address);
+    standing
+        .journal
+        .note(None, &format!("listening on http://{address}/mcp"));
+    let served = gateway.serve_http(listener, settings, ending::begun(ending));
     served.await.map_err(broken)
 }
 
@@ -106,26 +185,6 @@ fn address_of(text: &str) -> Result<SocketAddr, Failure> {
     text.parse().map_err(|_| {
         Failure::usage(format!("{text:?} is no address")).hint("such as 127.0.0.1:8000, or 8000")
     })
-}
-
-/// Says how servers stand, as it changes.
-async fn tell(app: &App, mut events: switchboard_hub::Events) -> Result<(), Failure> {
-    while let Some(event) = events.next().await {
-        match event {
-            Event::State { server, state } => match state {
-                MemberState::Configured | MemberState::Starting | MemberState::Stopped => {}
-                MemberState::Ready(_) | MemberState::Asleep => {
-                    app.output.note(&format!("{server}: {state}"));
-                }
-                state => app.output.warn(&format!("{server}: {state}")),
-            },
-            Event::Stderr { server, line } if app.global.verbose => {
-                app.output.note(&format!("{server}: {line}"));
-            }
-            _ => {}
-        }
-    }
-    std::future::pending().await
 }
 
 #[cfg(test)]

@@ -16,6 +16,12 @@ pub(crate) fn noting(file: &Path) -> Value {
     played(&format!("note {}", file.display()))
 }
 
+/// One whose only tool takes as long as somebody wants.
+#[cfg(unix)]
+pub(crate) fn holding() -> Value {
+    played("holding")
+}
+
 /// One whose list of tools is none.
 pub(crate) fn unlisted() -> Value {
     played("unlisted")
@@ -51,6 +57,8 @@ fn serves() {
                 "serverInfo": {"name": "child", "version": "1.0.0"},
             }),
             Some("tools/list") if part == "unlisted" => json!({"tools": 5}),
+            Some("tools/list") if part == "holding" => json!({"tools": [
+                {"name": "hold", "inputSchema": {"type": "object"}}]}),
             Some("tools/list") => json!({"tools": tools()}),
             Some("resources/list") => json!({"resources": [
                 {"uri": "demo://picture", "name": "picture", "mimeType": "image/png"}]}),
@@ -137,6 +145,13 @@ fn call(peer: &mut Peer, message: &Value) -> Option<Value> {
         "picture" => json!({"content": [
             {"type": "text", "text": "a picture"},
             {"type": "image", "data": "iVBORw==", "mimeType": "image/png"}]}),
+        // Waits until somebody lets it go.
+        "hold" => {
+            let port = u16::try_from(arguments["port"].as_u64().unwrap()).unwrap();
+            let mut held = std::net::TcpStream::connect(("127.0.0.1", port)).unwrap();
+            let _ = std::io::Read::read(&mut held, &mut [0]);
+            text("let go")
+        }
         "colours" => text("\u{1b}[31mred\u{1b}[0m\u{7}"),
         "wrong" => json!({"content": 5}),
         "structured" => json!({"content": [], "structuredContent": {"z": 1, "a": 2}}),

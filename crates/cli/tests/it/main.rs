@@ -7,7 +7,8 @@
 //! - `inputs`: what configurations ask for; `terminal`: somebody who types
 //! - `judging`: what is said about tools and written for them; `examining`: what is wrong with
 //!   servers; `completing`: what could come next
-//! - `serving`: servers as one, for other programs
+//! - `serving`: servers as one, for other programs; `running`: a gateway as it runs, and what is
+//!   said to it meanwhile
 //! - `ending`: every number that a command can end with
 
 #![expect(
@@ -25,6 +26,8 @@ mod inputs;
 mod judging;
 mod looking;
 mod place;
+#[cfg(unix)]
+mod running;
 mod serving;
 #[cfg(unix)]
 mod terminal;

@@ -1,0 +1,171 @@
+//! The file with the servers while they are served: read again when it changes.
+//!
+//! What is wrong with it changes nothing: a file that cannot be read leaves all servers as they
+//! are, a server that is written wrongly leaves that one as it was.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use switchboard_gateway::FileWatch;
+use switchboard_hub::{Config, Hub, HubSettings, Plan, ServerConfig};
+use tokio::sync::mpsc;
+
+use super::ending::Hangups;
+use crate::exit::with_causes;
+use crate::import::read_any;
+use crate::journal::Journal;
+
+/// Keeps servers as their file says.
+pub(super) struct Reloading {
+    file: PathBuf,
+    /// Those that were last taken over.
+    servers: Vec<ServerConfig>,
+    settings: HubSettings,
+    /// None if only a signal has it read again.
+    watch: Option<FileWatch>,
+}
+
+impl Reloading {
+    /// From a file that was read after this watch was made.
+    pub(super) fn new(file: PathBuf, config: &Config, watch: Option<FileWatch>) -> Self {
+        Self {
+            file,
+            servers: config.servers.clone(),
+            settings: config.settings.clone(),
+            watch,
+        }
+    }
+
+    /// Takes changes over, for ever.
+    pub(super) async fn run(
+        mut self,
+        hub: &Hub,
+        journal: &Journal,
+        mut asked: mpsc::Receiver<Asked>,
+    ) {
+        let mut hangups = Hangups::new();
+        loop {
+            let watch = self.watch.as_mut();
+            let changed = async {
+                match watch {
+                    Some(watch) => watch.changed().await,
+                    None => std::future::pending().await,
+                }
+            };
+            let asked = tokio::select! {
+                () = changed => None,
+                () = hangups.next() => None,
+                Some(asked) = asked.recv() => Some(asked),
+            };
+            let said = self.reload(hub, journal).await;
+            if let Some(asked) = asked {
+                // Whoever asked may have gone.
+                let _ = asked.send(said);
+            }
+        }
+    }
+
+    /// Reads the file again. What comes back was said to the journal too.
+    async fn reload(&mut self, hub: &Hub, journal: &Journal) -> Result<String, String> {
+        let file = self.file.clone();
+        let read = tokio::task::spawn_blocking(move || read_any(&file)).await;
+        let config = match read {
+            Ok(Ok(config)) => config,
+            Ok(Err(error)) => return Err(self.keep(journal, &with_causes(&error))),
+            Err(error) => return Err(self.keep(journal, &error.to_string())),
+        };
+        for problem in config.errors() {
+            journal.warn(None, &problem.to_string());
+        }
+        if config.settings != self.settings {
+            let words = "what stands under \"x-switchboard\" at the top is taken over by a restart";
+            journal.warn(None, &format!("{}: {words}", self.file.display()));
+        }
+        let servers = merged(&self.servers, config);
+        let plan = hub.set_servers(servers.clone()).await;
+        self.servers = servers;
+        let said = told(&self.file, &plan);
+        journal.note(None, &said);
+        Ok(said)
+    }
+
+    fn keep(&self, journal: &Journal, reason: &str) -> String {
+        let said = format!("{reason}; the servers stay as they are");
+        journal.warn(None, &said);
+        said
+    }
+}
+
+/// Somebody who wants the file to be read now, and to hear what came of it.
+pub(super) type Asked = tokio::sync::oneshot::Sender<Result<String, String>>;
+
+/// The servers of a file; those that are written wrongly as they were.
+fn merged(old: &[ServerConfig], config: Config) -> Vec<ServerConfig> {
+    let mut servers = config.servers;
+    let kept = old.iter().filter(|was| config.broken.contains(&was.name));
+    servers.extend(kept.cloned());
+    servers
+}
+
+/// A plan, as people read it.
+fn told(file: &Path, plan: &Plan) -> String {
+    let mut text = format!("{}: ", file.display());
+    if plan.is_empty() {
+        text.push_str("nothing has changed");
+        return text;
+    }
+    let parts = [
+        ("added", &plan.start),
+        ("removed", &plan.stop),
+        ("restarted", &plan.restart),
+        ("updated", &plan.update),
+        ("kept", &plan.keep),
+    ];
+    let mut separator = "";
+    for (word, names) in parts {
+        if !names.is_empty() {
+            let _ = write!(text, "{separator}{word} {}", names.join(", "));
+            separator = "; ";
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use switchboard_hub::{Origin, plan};
+
+    use super::*;
+
+    fn read(text: &str) -> Config {
+        Config::read(text, &Origin::text("mcp.json")).unwrap()
+    }
+
+    #[test]
+    fn a_plan_is_told_in_one_line() {
+        let old =
+            read(r#"{"mcpServers":{"a":{"command":"a"},"b":{"command":"b"},"c":{"command":"c"}}}"#);
+        let new =
+            read(r#"{"mcpServers":{"a":{"command":"a"},"b":{"command":"x"},"d":{"command":"d"}}}"#);
+        let check = |old: &Config, new: &Config, expected: &str| {
+            let plan = plan(&old.servers, &new.servers);
+            assert_eq!(told(Path::new("mcp.json"), &plan), expected);
+        };
+        check(
+            &old,
+            &new,
+            "mcp.json: added d; removed c; restarted b; kept a",
+        );
+        check(&old, &old, "mcp.json: nothing has changed");
+    }
+
+    #[test]
+    fn a_server_that_is_written_wrongly_stays_as_it_was() {
+        let old = read(r#"{"mcpServers":{"a":{"command":"a"},"b":{"command":"b"}}}"#);
+        let new = read(r#"{"mcpServers":{"a":{"args":[]},"c":{"args":[]}}}"#);
+        let servers = merged(&old.servers, new);
+        let names: Vec<&str> = servers.iter().map(|server| server.name.as_str()).collect();
+        assert_eq!(names, ["a"]);
+        assert_eq!(servers[0].transport, old.servers[0].transport);
+    }
+}

@@ -1,0 +1,170 @@
+//! The gateway's side: listens on a socket, and answers who comes.
+
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use super::{Line, Request, place};
+use crate::exit::Failure;
+use crate::journal::Journal;
+use crate::json::Json;
+
+/// What a gateway can be asked.
+pub(crate) trait Answers: Send + Sync + 'static {
+    /// Who it is.
+    fn about(&self) -> Json;
+
+    /// How its servers stand.
+    fn status(&self) -> Json;
+
+    /// What was said.
+    fn journal(&self) -> &Journal;
+
+    /// Ends a server and starts it anew.
+    fn restart(&self, server: String) -> impl Future<Output = Result<Json, Failure>> + Send;
+
+    /// Reads the file with the servers again.
+    fn reload(&self) -> impl Future<Output = Result<Json, Failure>> + Send;
+}
+
+/// A socket of this gateway's own. It is gone when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Desk {
+    listener: UnixListener,
+    path: PathBuf,
+}
+
+impl Desk {
+    /// Makes the socket.
+    ///
+    /// # Errors
+    /// When it cannot be made so that only the user can open it.
+    pub(crate) fn open() -> io::Result<Self> {
+        let path = place::own(&place::folder()?);
+        // A process of the same number is long gone.
+        let _ = fs::remove_file(&path);
+        let desk = Self {
+            listener: UnixListener::bind(&path)?,
+            path,
+        };
+        place::close_to_others(&desk.path)?;
+        Ok(desk)
+    }
+
+    /// Answers who comes, for ever.
+    pub(crate) async fn run(&self, answers: Arc<impl Answers>) {
+        let mut visits = JoinSet::new();
+        loop {
+            let stream = tokio::select! {
+                Some(_) = visits.join_next() => continue,
+                accepted = self.listener.accept(), if visits.len() < MOST_VISITS => accepted,
+            };
+            match stream {
+                Ok((stream, _)) => {
+                    let answers = Arc::clone(&answers);
+                    visits.spawn(async move {
+                        // Whoever leaves early is not missed.
+                        let _ = visit(stream, &*answers).await;
+                    });
+                }
+                // There are too many open files; some will be closed.
+                Err(_) => tokio::time::sleep(PAUSE).await,
+            }
+        }
+    }
+}
+
+impl Drop for Desk {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+async fn visit(stream: UnixStream, answers: &impl Answers) -> io::Result<()> {
+    let (read, write) = stream.into_split();
+    let mut visitor = Visitor { write };
+    let mut read = BufReader::new(read.take(LONGEST_REQUEST));
+    let mut line = Vec::new();
+    timeout(PATIENCE, read.read_until(b'\n', &mut line)).await??;
+    let request: Request = match serde_json::from_slice(&line) {
+        Ok(request) => request,
+        Err(error) => {
+            let failure = Failure::usage(format!("not understood: {error}"))
+                .hint("the gateway may be of another version");
+            return visitor.say(&Line::Error(failure)).await;
+        }
+    };
+    let said = match request {
+        Request::About => Ok(answers.about()),
+        Request::Status => Ok(answers.status()),
+        Request::Restart { server } => answers.restart(server).await,
+        Request::Reload => answers.reload().await,
+        Request::Logs {
+            server,
+            follow,
+            last,
+        } => {
+            // Somebody who follows and goes says so by closing.
+            let mut rest = [0; 1];
+            return tokio::select! {
+                told = tell(&mut visitor, answers.journal(), server.as_deref(), follow, last) => told,
+                _ = read.read(&mut rest), if follow => Ok(()),
+            };
+        }
+    };
+    let line = match said {
+        Ok(result) => Line::Result(result),
+        Err(failure) => Line::Error(failure),
+    };
+    visitor.say(&line).await
+}
+
+/// Tells what was said, and what will be.
+async fn tell(
+    visitor: &mut Visitor,
+    journal: &Journal,
+    server: Option<&str>,
+    follow: bool,
+    last: Option<usize>,
+) -> io::Result<()> {
+    let mut number = 0;
+    let mut last = last;
+    loop {
+        let (mut entries, next) = journal.since(number);
+        entries.retain(|entry| server.is_none() || entry.server.as_deref() == server);
+        let skipped = last
+            .take()
+            .map_or(0, |last| entries.len().saturating_sub(last));
+        for entry in entries.iter().skip(skipped) {
+            visitor.say(&Line::Entry(entry.json())).await?;
+        }
+        if !follow {
+            return Ok(());
+        }
+        number = next;
+        journal.reached(number).await;
+    }
+}
+
+struct Visitor {
+    write: tokio::net::unix::OwnedWriteHalf,
+}
+
+impl Visitor {
+    async fn say(&mut self, line: &Line) -> io::Result<()> {
+        let text = format!("{}\n", line.json());
+        timeout(PATIENCE, self.write.write_all(text.as_bytes())).await?
+    }
+}
+
+const MOST_VISITS: usize = 32;
+const LONGEST_REQUEST: u64 = 64 << 10;
+const PATIENCE: Duration = Duration::from_secs(10);
+const PAUSE: Duration = Duration::from_millis(100);
