@@ -19,6 +19,7 @@ mod container;
 mod env_file;
 mod error;
 mod field;
+mod gateway;
 mod input;
 mod members;
 mod origin;
@@ -44,6 +45,7 @@ use jsonc_parser::common::Ranged;
 
 pub use auth::{AuthConfig, OAuthConfig};
 pub use error::ConfigError;
+pub use gateway::{GatewaySettings, KeyConfig, KeySecret, LimitConfig};
 pub use input::{InputConfig, InputKind, InputOption};
 pub(crate) use origin::Grammar;
 pub use origin::{Dialect, Origin};
@@ -55,6 +57,7 @@ pub use transport::{HttpConfig, StdioConfig, TransportConfig};
 pub use unknown::UnknownKeys;
 
 use crate::exposed_name::Prefix;
+use crate::profile::Profile;
 use field::kind;
 use page::Page;
 use sheet::Sheet;
@@ -107,6 +110,10 @@ pub struct HubSettings {
     pub longest_name: Option<usize>,
     /// How many servers are started together.
     pub starts_together: Option<usize>,
+    /// Named parts of what the servers offer.
+    pub profiles: Vec<Profile>,
+    /// What is said about serving the servers as one.
+    pub gateway: GatewaySettings,
     /// What else is there.
     pub unknown: UnknownKeys,
 }

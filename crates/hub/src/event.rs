@@ -8,6 +8,7 @@ use switchboard_client::types::{LoggingMessageNotificationParams, ProgressNotifi
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 
+use crate::hub::View;
 use crate::registry::Changes;
 use crate::state::MemberState;
 
@@ -56,18 +57,34 @@ pub enum Event {
     },
 }
 
+impl Event {
+    /// The server that it is about.
+    pub fn server(&self) -> &Arc<str> {
+        match self {
+            Self::State { server, .. }
+            | Self::Catalog { server, .. }
+            | Self::Progress { server, .. }
+            | Self::Log { server, .. }
+            | Self::Stderr { server, .. } => server,
+        }
+    }
+}
+
 /// What happens from now on.
 #[derive(Debug)]
 pub struct Events {
     receiver: broadcast::Receiver<Event>,
     missed: u64,
+    /// Whose events are heard. None: all.
+    view: Option<Arc<View>>,
 }
 
 impl Events {
-    pub(crate) const fn new(receiver: broadcast::Receiver<Event>) -> Self {
+    pub(crate) const fn new(receiver: broadcast::Receiver<Event>, view: Option<Arc<View>>) -> Self {
         Self {
             receiver,
             missed: 0,
+            view,
         }
     }
 
@@ -75,7 +92,10 @@ impl Events {
     pub async fn next(&mut self) -> Option<Event> {
         loop {
             match self.receiver.recv().await {
-                Ok(event) => return Some(event),
+                Ok(event) => match &self.view {
+                    Some(view) if !view.has_server(event.server()) => {}
+                    _ => return Some(event),
+                },
                 Err(RecvError::Lagged(missed)) => self.missed = self.missed.saturating_add(missed),
                 Err(RecvError::Closed) => return None,
             }

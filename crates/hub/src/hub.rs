@@ -22,6 +22,7 @@ use crate::member::Member;
 use crate::metrics::Metrics;
 use crate::plan::{Plan, plan};
 use crate::policy::ToolFilter;
+use crate::profile::Profile;
 use crate::registry::{Catalog, Hit};
 use crate::session::Session;
 use crate::state::MemberState;
@@ -29,11 +30,13 @@ use crate::state::MemberState;
 mod builder;
 mod calls;
 mod shared;
+mod view;
 
 pub use builder::{HubBuilder, LoginRequest};
 
 pub(crate) use builder::{HostMaker, Settings};
 pub(crate) use shared::Shared;
+pub(crate) use view::View;
 
 /// Many servers as one. Cheap to clone; all clones are the same hub.
 ///
@@ -58,6 +61,8 @@ pub(crate) use shared::Shared;
 pub struct Hub {
     handle: Arc<Handle>,
     session: Option<Arc<Session>>,
+    /// None if all is seen.
+    view: Option<Arc<View>>,
 }
 
 /// What keeps the members alive.
@@ -128,6 +133,7 @@ impl Hub {
         Self {
             handle: Arc::new(Handle { shared }),
             session: None,
+            view: None,
         }
     }
 
@@ -143,6 +149,19 @@ impl Hub {
             session: Some(Arc::new(Session::new(Arc::clone(
                 &self.shared().settings.host,
             )))),
+            view: self.view.clone(),
+        }
+    }
+
+    /// The same hub for those who are to see what is in a profile, and nothing else: in lists,
+    /// calls, searches and events. Servers are those of the whole hub; what is done with one that
+    /// is seen is done for all.
+    #[must_use]
+    pub fn narrowed(&self, profile: Profile) -> Self {
+        Self {
+            handle: Arc::clone(&self.handle),
+            session: self.session.clone(),
+            view: Some(Arc::new(View::new(profile, self.view.clone()))),
         }
     }
 
@@ -153,6 +172,7 @@ impl Hub {
         Self {
             handle: Arc::clone(&self.handle),
             session: Some(Arc::new(Session::new(host))),
+            view: self.view.clone(),
         }
     }
 
@@ -276,6 +296,7 @@ impl Hub {
         let members = self.shared().members();
         members
             .values()
+            .filter(|member| self.sees(&member.name))
             .map(|member| ServerStatus {
                 name: Arc::clone(&member.name),
                 state: member.state(),
@@ -286,7 +307,11 @@ impl Hub {
 
     /// What the servers offer now. It does not change; ask again for what is new.
     pub fn catalog(&self) -> Catalog {
-        self.shared().catalog()
+        let whole = self.shared().catalog();
+        match &self.view {
+            Some(view) => view.of(whole),
+            None => whole,
+        }
     }
 
     /// The tools that fit these words best, the best first.
@@ -301,7 +326,7 @@ impl Hub {
 
     /// What happens from now on.
     pub fn events(&self) -> Events {
-        self.shared().listen()
+        self.shared().listen(self.view.clone())
     }
 
     /// Changes which tools of a server may be used, at once.
@@ -340,10 +365,17 @@ impl Hub {
 
     fn member(&self, server: &str) -> Result<Arc<Member>, HubError> {
         let members = self.shared().members();
-        members.get(server).cloned().ok_or_else(|| {
-            let names = members.keys().cloned().collect();
-            HubError::unknown(server, names)
+        let found = members.get(server).filter(|_| self.sees(server));
+        found.cloned().ok_or_else(|| {
+            let names = members.keys().filter(|name| self.sees(name));
+            HubError::unknown(server, names.cloned().collect())
         })
+    }
+
+    /// Is this server one of those that are seen?
+    fn sees(&self, server: &str) -> bool {
+        let is_in = |view: &Arc<View>| view.has_server(server);
+        self.view.as_ref().is_none_or(is_in)
     }
 
     pub(crate) fn shared(&self) -> &Arc<Shared> {

@@ -18,7 +18,7 @@
 //! 3. [`plan`]: what must happen when a configuration becomes another
 //! 4. [`Registry`] and [`Catalog`]: what all servers offer, under names that no two share; found
 //!    by name, by words, by URI
-//! 5. [`Policy`]: what of it may be used
+//! 5. [`Policy`]: what of it may be used; [`Profile`]: what of it is seen
 //! 6. [`CallTrace`], [`TraceContext`] and [`Metrics`]: what others see of it
 //! 5. [`Policy`]: what of it may be used; [`nearest`]: what somebody meant who wrote it otherwise
 
@@ -36,6 +36,7 @@ mod metrics;
 mod near;
 mod plan;
 mod policy;
+mod profile;
 mod registry;
 mod resource_watch;
 mod search;
@@ -50,11 +51,11 @@ pub use call::{
     Whom,
 };
 pub use config::{
-    AuthConfig, Config, ConfigError, Dialect, HttpConfig, HubSettings, InputConfig, InputKind,
-    InputOption, Location, OAuthConfig, Origin, Position, Problem, ProblemKind, ResolveError,
-    ResolveErrorKind, Resolved, ResolvedAuth, ResolvedOAuth, ServerConfig, ServerLimits,
-    ServerTimeouts, Severity, Sharing, Start, StdioConfig, SyntaxFault, TransportConfig,
-    UnknownKeys, resolve,
+    AuthConfig, Config, ConfigError, Dialect, GatewaySettings, HttpConfig, HubSettings,
+    InputConfig, InputKind, InputOption, KeyConfig, KeySecret, LimitConfig, Location, OAuthConfig,
+    Origin, Position, Problem, ProblemKind, ResolveError, ResolveErrorKind, Resolved, ResolvedAuth,
+    ResolvedOAuth, ServerConfig, ServerLimits, ServerTimeouts, Severity, Sharing, Start,
+    StdioConfig, SyntaxFault, TransportConfig, UnknownKeys, resolve,
 };
 pub use error::HubError;
 pub use event::{Event, Events};
@@ -67,6 +68,7 @@ pub use metrics::{
 pub use near::nearest;
 pub use plan::{Plan, plan};
 pub use policy::{Denial, Pattern, Policy, Reason, ToolFilter, Verdict};
+pub use profile::Profile;
 pub use registry::{
     Absence, Catalog, Changes, Hit, Kind, LIST_RESOURCES, Listed, Located, MemberCatalog, NotFound,
     PromptEntry, READ_RESOURCE, Registry, ResourceEntry, TemplateEntry, ToolEntry, resource_tools,

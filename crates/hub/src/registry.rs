@@ -21,6 +21,7 @@ mod listed;
 mod locating;
 mod member;
 mod names;
+mod narrowing;
 mod not_found;
 mod note;
 mod offer;

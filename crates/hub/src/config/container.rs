@@ -8,6 +8,7 @@ use serde_json::Map;
 
 use super::HubSettings;
 use super::field::{Field, json, kind};
+use super::gateway::{self, GatewaySettings};
 use super::input::{self, InputConfig};
 use super::members::Members;
 use super::origin::Dialect;
@@ -343,6 +344,12 @@ impl HubSettings {
         });
         let together = extras.take(&["startsTogether"]);
         self.starts_together = together.as_ref().and_then(Field::size);
+        let profiles = extras.take(&["profiles"]);
+        let profiles = profiles.as_ref().and_then(Field::object);
+        self.profiles = profiles.as_ref().map(gateway::profiles).unwrap_or_default();
+        let gateway = extras.take(&["gateway"]);
+        let gateway = gateway.as_ref().and_then(Field::object);
+        self.gateway = gateway.map(GatewaySettings::read).unwrap_or_default();
     }
 }
 

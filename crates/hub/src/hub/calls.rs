@@ -122,7 +122,7 @@ impl Hub {
             let state = member.state();
             let prefix = catalog.naming().server_prefix(&member.name);
             let is_starting = matches!(state, MemberState::Starting);
-            !state.is_ready() && fits(&member.name, &prefix, is_starting)
+            self.sees(&member.name) && !state.is_ready() && fits(&member.name, &prefix, is_starting)
         });
         unlisted.map(|member| Arc::clone(&member.name)).collect()
     }

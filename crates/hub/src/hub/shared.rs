@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Mutex as Turn, Semaphore, broadcast};
 use tokio::task::JoinHandle;
 
-use super::Settings;
+use super::{Settings, View};
 use crate::cache;
 use crate::config::{ServerConfig, Sharing};
 use crate::error::HubError;
@@ -203,8 +203,8 @@ impl Shared {
         });
     }
 
-    pub(super) fn listen(&self) -> Events {
-        Events::new(self.events.subscribe())
+    pub(super) fn listen(&self, view: Option<Arc<View>>) -> Events {
+        Events::new(self.events.subscribe(), view)
     }
 
     pub(crate) fn has_listeners(&self) -> bool {

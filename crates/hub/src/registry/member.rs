@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::policy::{Denial, Reason, Verdict};
+use crate::profile::Profile;
 use crate::registry::entry::{PromptEntry, ResourceEntry, TemplateEntry, ToolEntry};
 use crate::registry::names::Settled;
 use crate::registry::note::{cut, note};
@@ -15,7 +16,7 @@ use crate::registry::{shelf, uri};
 use crate::{ExposedName, Policy};
 
 /// A server in a snapshot.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Member {
     pub(crate) offer: Arc<Offer>,
     pub(crate) policy: Policy,
@@ -32,7 +33,7 @@ pub(crate) struct Member {
 }
 
 /// What of a server may be seen.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Listing {
     pub(crate) tools: Vec<Arc<ToolEntry>>,
     pub(crate) prompts: Vec<Arc<PromptEntry>>,
@@ -85,6 +86,26 @@ impl Member {
             member.listed.wrapped_ui = wrapped.cloned().collect();
         }
         member
+    }
+
+    /// The same without the tools that are not in a profile. None if all are.
+    pub(crate) fn narrowed(&self, profile: &Profile) -> Option<Self> {
+        let is_in = |entry: &ToolEntry| {
+            profile.has_tool(self.server(), &entry.tool.name, entry.name.as_str())
+        };
+        if self.tools.iter().flatten().all(|entry| is_in(entry)) {
+            return None;
+        }
+        let mut narrowed = self.clone();
+        for entry in &mut narrowed.tools {
+            entry.take_if(|entry| !is_in(entry));
+        }
+        narrowed.tools_by_name = by_name(&narrowed.tools);
+        narrowed.listed.tools.retain(|entry| is_in(entry));
+        let tools = &narrowed.listed.tools;
+        let shows = |uri: &Arc<str>| tools.iter().any(|entry| entry.ui_resource() == Some(uri));
+        narrowed.listed.wrapped_ui.retain(shows);
+        Some(narrowed)
     }
 
     pub(crate) fn server(&self) -> &Arc<str> {
@@ -179,9 +200,7 @@ impl Member {
             }))
         });
         self.tools = named.collect();
-        self.tools_by_name = shelf::order_by(&self.tools, |entry| {
-            entry.as_ref().map_or("", |entry| entry.name.as_str())
-        });
+        self.tools_by_name = by_name(&self.tools);
     }
 
     fn name_prompts(&mut self, settled: &[Settled], old: Option<&Self>) {
@@ -273,6 +292,13 @@ impl Member {
         });
         self.listed.templates = listed.collect();
     }
+}
+
+/// Places, ordered by name; first those that have none.
+fn by_name(tools: &[Option<Arc<ToolEntry>>]) -> Box<[u32]> {
+    shelf::order_by(tools, |entry| {
+        entry.as_ref().map_or("", |entry| entry.name.as_str())
+    })
 }
 
 fn notes(offer: &Offer) -> Vec<String> {
