@@ -34,8 +34,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
                   switchboard call https://mcp.example.com/mcp echo text=hi\n  \
                   switchboard add time -- uvx mcp-server-time\n\n\
                   Exit codes: 0 done, 1 unexpected, 2 usage or configuration, 3 login required, \
-                  4 unreachable,\n5 tool error or no such tool, 6 refused by policy, 7 input \
-                  required, 8 some servers failed,\n9 protocol violation, 130 interrupted.",
+                  4 unreachable, 5 tool error or no such tool, 6 refused by policy, 7 input \
+                  required, 8 some servers failed, 9 protocol violation, 130 interrupted.",
     max_term_width = 100,
     disable_help_subcommand = true,
     propagate_version = true

@@ -157,6 +157,8 @@ pub(crate) struct Patient {
     pub(crate) timeout: Option<Duration>,
     /// Where the values of its variables come from.
     pub(crate) surroundings: Arc<Around>,
+    /// Is it meant, and not only one of all? Then it is looked at even if it is switched off.
+    pub(crate) is_meant: bool,
 }
 
 /// Checks a server.
@@ -173,6 +175,9 @@ pub(crate) async fn examine(patient: Patient) -> Examined {
 
 async fn check_all(patient: &Patient, chart: &mut Chart) {
     check_config(patient, chart);
+    if !patient.config.is_enabled && !patient.is_meant {
+        return;
+    }
     let mut config = patient.config.clone();
     config.timeouts.start = patient.timeout.or(config.timeouts.start);
     let config = Arc::new(config);
@@ -216,12 +221,12 @@ fn check_config(patient: &Patient, chart: &mut Chart) {
         chart.ok("config", file);
     }
     if !patient.config.is_enabled {
-        let name = &patient.config.name;
-        chart.warn(
-            "config",
-            "it is switched off",
-            format!("`switchboard enable {name}`"),
-        );
+        let verdict = match patient.is_meant {
+            true => Verdict::Warn,
+            false => Verdict::Skip,
+        };
+        let cure = format!("`switchboard enable {}`", patient.config.name);
+        chart.add("config", verdict, "it is switched off").cure = Some(cure);
     }
 }
 

@@ -13,14 +13,17 @@ mod input;
 
 use std::io::{self, BufRead, IsTerminal};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use serde_json::{Map, Value};
+use switchboard_auth::{Browser, Place};
 use switchboard_client::types::{
     ElicitAction, ElicitRequestFormParams, ElicitRequestUrlParams, ElicitResult,
     LoggingMessageNotificationParams,
 };
 use switchboard_client::{Abilities, Answering, Asked, Host, Refusal};
 use tokio::task::spawn_blocking;
+use tokio::time::timeout;
 
 use crate::args::Global;
 use crate::exit::{Exit, Failure};
@@ -158,8 +161,25 @@ impl Desk {
                 .text(params.message.clone())
                 .line(Line::new().plain("  ").strong(params.url.clone())),
         );
-        let question = "look at the address, open it, and say if you did: [y]es, [N]o, [c]ancel";
-        Ok(ElicitResult::new(self.choose(question, false).await))
+        let question = "look at the address: open it in the browser? [y]es, [N]o, [c]ancel";
+        let action = self.choose(question, false).await;
+        if action == ElicitAction::Accept {
+            self.open(&params.url).await;
+        }
+        Ok(ElicitResult::new(action))
+    }
+
+    /// Opens what somebody has looked at and agreed to.
+    async fn open(&self, url: &str) {
+        let place = match Place::parse(url) {
+            Ok(place) => place,
+            Err(error) => return self.output.warn(&format!("it is not opened here: {error}")),
+        };
+        // A browser that comes up says nothing; one that does not says so soon.
+        let browser = Browser::new();
+        if timeout(SOON, browser.open(&place)).await.is_ok() {
+            self.output.warn("no browser opens here; go there yourself");
+        }
     }
 
     async fn choose(&self, question: &str, is_default: bool) -> ElicitAction {
@@ -272,3 +292,6 @@ impl Host for TerminalHost {
         }
     }
 }
+
+/// Programs that open browsers mostly know within that whether they can; the call waits for it.
+const SOON: Duration = Duration::from_millis(500);

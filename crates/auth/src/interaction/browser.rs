@@ -174,8 +174,11 @@ impl Browser {
         Ready::new(self.clone(), arrival)
     }
 
-    /// Opens the page and stays with it. Returns when that is not possible.
-    pub(super) async fn open(&self, place: &Place) {
+    /// Opens a page and stays with it: returns only when that is not possible. Dropped, the page
+    /// stays open.
+    ///
+    /// Whoever calls it has shown the address to somebody, and been told to open it.
+    pub async fn open(&self, place: &Place) {
         match &self.opener {
             Opener::System => open(Surroundings::of_process().programs(place)).await,
             #[cfg(test)]

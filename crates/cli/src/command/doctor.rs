@@ -44,6 +44,7 @@ fn patients(args: &Doctor, app: &App) -> Result<Vec<Patient>, Failure> {
             problems: Vec::new(),
             timeout,
             surroundings: Arc::new(app.surroundings(&Config::default())),
+            is_meant: true,
         }]);
     }
     let source = Source::find(&app.global)?;
@@ -79,6 +80,7 @@ fn patients(args: &Doctor, app: &App) -> Result<Vec<Patient>, Failure> {
         file: file.clone(),
         timeout,
         surroundings: Arc::clone(&surroundings),
+        is_meant: server.is_some(),
     });
     Ok(patients.collect())
 }
@@ -132,9 +134,18 @@ fn page(found: &[Examined]) -> Page {
         examined.exit == Exit::Done && checks.any(|check| check.verdict == Verdict::Warn)
     });
     let doubtful = doubtful.count();
-    let good = found.len() - bad - doubtful;
+    let is_off = |examined: &&Examined| {
+        let last = examined.checks.last();
+        last.is_some_and(|check| check.verdict == Verdict::Skip)
+    };
+    let off = found.iter().filter(is_off).count();
+    let good = found.len().saturating_sub(bad + doubtful + off);
+    let off = match off {
+        0 => String::new(),
+        off => format!(", {off} switched off"),
+    };
     page.blank().line(format!(
-        "{good} well, {doubtful} with warnings, {bad} failed"
+        "{good} well, {doubtful} with warnings, {bad} failed{off}"
     ))
 }
 

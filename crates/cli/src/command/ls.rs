@@ -33,7 +33,7 @@ pub(crate) async fn run(args: &Ls, app: &App) -> Result<Outcome, Failure> {
             Json::object([("servers", Json::List(servers))])
         },
     );
-    // Each reason is in its row.
+    // Each reason is on the page.
     let failure = match failures.len() {
         0 => None,
         count if count == rows.len() => failures.into_iter().next().map(Failure::told),
@@ -147,10 +147,9 @@ fn page(rows: &[Row], servers: &Servers) -> Page {
             "failed" => Line::new().bad(row.state),
             other => Line::new().faint(other),
         };
-        let what = match (&row.reason, &row.about) {
-            (Some(reason), _) => Line::new().plain(reason),
-            (None, Some(about)) => Line::new().plain(about),
-            (None, None) => Line::new().faint(&row.reached),
+        let what = match &row.about {
+            Some(about) => Line::new().plain(about),
+            None => Line::new().faint(&row.reached),
         };
         let revision = row.revision.clone().unwrap_or_else(|| "-".to_owned());
         table.row([
@@ -164,5 +163,22 @@ fn page(rows: &[Row], servers: &Servers) -> Page {
             what,
         ]);
     }
-    Page::new().table(table)
+    let mut page = Page::new().table(table);
+    // A row is too short for a reason.
+    for row in rows {
+        let Some(reason) = &row.reason else {
+            continue;
+        };
+        let said = Line::new().strong(&row.name).plain(format!(": {reason}"));
+        page = page.blank().line(said);
+        if servers.file.is_some() {
+            let verb = if row.state == "needs login" {
+                "login"
+            } else {
+                "doctor"
+            };
+            page = page.line(format!("  → `switchboard {verb} {}`", row.name));
+        }
+    }
+    page
 }

@@ -187,7 +187,7 @@ fn members(page: Page, heading: &'static str, schema: &Json) -> Page {
     if is_argument {
         columns.push(Column::left("DEFAULT"));
     }
-    columns.push(Column::rest("DESCRIPTION"));
+    columns.push(Column::whole("DESCRIPTION"));
     let mut table = Table::new(columns);
     for member in signature::arguments(schema) {
         let mut cells = vec![Line::new().strong(member.name), member.kind.into()];
@@ -231,7 +231,7 @@ fn prompt(entry: &PromptEntry) -> Page {
     let mut table = Table::new([
         Column::left("ARGUMENT"),
         Column::left("DEFAULT"),
-        Column::rest("DESCRIPTION"),
+        Column::whole("DESCRIPTION"),
     ]);
     for argument in prompt.arguments.iter().flatten() {
         let required = if argument.is_required() {

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use switchboard_client::{Client, Era, Error, Handlers, Ready, State};
+use switchboard_client::{Client, Era, Error, Handlers, Ready, Refusal, State};
 
 use super::{Chart, cure};
 use crate::exit::{Exit, Failure};
@@ -16,7 +16,12 @@ impl Heard {
     /// A host that hears it.
     pub(super) fn host(&self) -> Handlers {
         let heard = self.clone();
-        Handlers::new().on_noise(move |line| {
+        let nobody = || Refusal::by_user("nobody is asked during an examination");
+        // With what the other verbs can do: some servers have more tools for such hosts.
+        let host = Handlers::new()
+            .on_form(move |_, _| async move { Err(nobody()) })
+            .on_url(move |_, _| async move { Err(nobody()) });
+        host.on_noise(move |line| {
             let mut heard = heard.0.lock().unwrap_or_else(PoisonError::into_inner);
             heard.0 += 1;
             heard.1.get_or_insert_with(|| line.to_owned());

@@ -1,7 +1,7 @@
 //! Tables that fit the terminal.
 //!
-//! The last column may take what is left of the width and is cut there; where next to nothing is
-//! left, it goes below its row. Without a terminal nothing is cut.
+//! The last column may take what is left of the width, and is cut there or goes on in lines of its
+//! own; where next to nothing is left, it goes below its row. Without a terminal nothing is cut.
 
 mod cell;
 
@@ -30,6 +30,14 @@ enum Kind {
     Right,
     /// Takes what is left. Only the last one.
     Rest,
+    /// The same, on as many lines as it needs.
+    Whole,
+}
+
+impl Kind {
+    const fn takes_the_rest(self) -> bool {
+        matches!(self, Self::Rest | Self::Whole)
+    }
 }
 
 impl Column {
@@ -60,6 +68,11 @@ impl Column {
     /// The last one, which takes the width that is left.
     pub(crate) const fn rest(heading: &'static str) -> Self {
         Self::new(heading, Kind::Rest)
+    }
+
+    /// The same, but nothing of it is cut: it goes on in the lines below.
+    pub(crate) const fn whole(heading: &'static str) -> Self {
+        Self::new(heading, Kind::Whole)
     }
 }
 
@@ -101,16 +114,25 @@ impl Table {
             let mut pending = 0;
             let mut below = None;
             for ((cell, column), width) in row.iter().zip(&self.columns).zip(&widths) {
-                if column.kind == Kind::Rest && is_below {
-                    below = Some(cell).filter(|_| number > 0);
+                if column.kind.takes_the_rest() && is_below {
+                    let lines = match column.kind {
+                        Kind::Whole => usize::MAX,
+                        _ => MOST_BELOW,
+                    };
+                    below = Some((cell, lines)).filter(|_| number > 0);
                     continue;
                 }
                 let Some(width) = width else {
                     continue;
                 };
-                let most = match column.kind {
-                    Kind::Rest => room.unwrap_or(usize::MAX),
-                    _ => *width,
+                if let (Kind::Whole, Some(room), 1..) = (column.kind, room, cell.width) {
+                    text.extend(std::iter::repeat_n(' ', pending));
+                    cell.paint_whole(look, room, fixed, text);
+                    continue;
+                }
+                let most = match column.kind.takes_the_rest() {
+                    true => room.unwrap_or(usize::MAX),
+                    false => *width,
                 };
                 let used = cell.width.min(most);
                 let before = match column.kind {
@@ -127,9 +149,9 @@ impl Table {
                 pending += width.saturating_sub(used + before) + GAP;
             }
             text.push('\n');
-            if let Some(cell) = below {
+            if let Some((cell, lines)) = below {
                 let most = look.width.unwrap_or(usize::MAX).saturating_sub(INDENT);
-                cell.paint_below(look, most, text);
+                cell.paint_below(look, most, lines, text);
             }
         }
     }
@@ -137,7 +159,7 @@ impl Table {
     /// How wide the columns are together that do not take what is left.
     fn total(&self, widths: &[Option<usize>]) -> usize {
         let columns = self.columns.iter().zip(widths);
-        let fixed = columns.filter(|(column, _)| column.kind != Kind::Rest);
+        let fixed = columns.filter(|(column, _)| !column.kind.takes_the_rest());
         fixed.filter_map(|(_, width)| Some((*width)? + GAP)).sum()
     }
 
@@ -180,6 +202,8 @@ impl Table {
 
 const GAP: usize = 2;
 const INDENT: usize = 4;
+/// Lines below a row, of what would have been cut beside it.
+const MOST_BELOW: usize = 2;
 /// With less room a description says nothing.
 const LEAST_REST: usize = 24;
 const LEAST_COLUMN: usize = 8;
@@ -189,10 +213,14 @@ mod tests {
     use super::*;
 
     fn table() -> Table {
+        table_with(Column::rest("DESCRIPTION"))
+    }
+
+    fn table_with(last: Column) -> Table {
         let mut table = Table::new([
             Column::left("NAME"),
             Column::right("TOKENS").or_none(),
-            Column::rest("DESCRIPTION"),
+            last,
         ]);
         table.row([
             "add".into(),
@@ -230,6 +258,30 @@ mod tests {
             "NAME      TOKENS  DESCRIPTION\n\
              add            7  Adds two numbers, whateve…\n\
              multiply      12\n"
+        );
+    }
+
+    #[test]
+    fn a_column_that_is_whole_goes_on_below() {
+        let look = |width| Look {
+            has_colour: false,
+            width: Some(width),
+        };
+        let table = table_with(Column::whole("DESCRIPTION"));
+        let mut text = String::new();
+        table.render(look(44), &mut text);
+        assert_eq!(
+            text,
+            "NAME      TOKENS  DESCRIPTION\n\
+             add            7  Adds two numbers, whatever\n                  they are\n\
+             multiply      12\n"
+        );
+        text.clear();
+        table.render(look(20), &mut text);
+        let below = "    Adds two\n    numbers,\n    whatever they\n    are\n";
+        assert_eq!(
+            text,
+            format!("NAME      TOKENS\nadd            7\n{below}multiply      12\n")
         );
     }
 

@@ -192,6 +192,9 @@ fn eight_is_some_servers_of_several() {
             .stderr
             .ends_with("error: 1 of 2 servers failed, the rest answered\n")
     );
+    let shown = place.run(&["ls"]).stdout;
+    let why = "\ntwo: /no/such/program: program \"/no/such/program\" does not exist\n  → `switchboard doctor two`\n";
+    assert!(shown.ends_with(why), "{shown}");
     let ended = place.run(&["ls", "--json"]);
     assert_eq!(
         (ended.code, &ended.last_line()["code"]),
@@ -245,7 +248,8 @@ fn every_verb_has_help_that_shows_an_example() {
     let help = place.run(&["--help"]).done();
     let verbs = help.split("Commands:\n").nth(1).unwrap();
     let verbs = verbs.split("\n\n").next().unwrap();
-    for line in verbs.lines() {
+    // What is indented further goes on from the line before.
+    for line in verbs.lines().filter(|line| !line.starts_with("   ")) {
         let verb = line.split_whitespace().next().unwrap();
         let help = place.run(&[verb, "--help"]).done();
         assert!(help.contains(&format!("  switchboard {verb}")), "{help}");

@@ -163,6 +163,18 @@ fn of_several_servers_some_may_fail() {
     assert_eq!(place.run(&["doctor"]).code, 4);
 }
 
+#[test]
+fn one_that_is_switched_off_is_looked_at_only_if_it_is_meant() {
+    let place = Place::with(json!({
+        "off": {"command": "no-such-program", "disabled": true}, "on": server()}));
+    let ended = place.run(&["doctor", "--json"]);
+    assert_eq!(ended.code, 0, "{ended:?}");
+    assert_eq!(verdicts(&ended, 0), ["config ok", "config skip"]);
+    let ended = place.run(&["doctor", "off", "--json"]);
+    last(&ended, 4, "command", "install it");
+    assert_eq!(verdicts(&ended, 0)[1], "config warn");
+}
+
 /// The URL of a server that answers every request like this.
 fn answering(status: &'static str, headers: &'static str) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

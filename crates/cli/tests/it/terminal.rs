@@ -3,7 +3,7 @@
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -26,6 +26,10 @@ pub(crate) struct Terminal {
 
 impl Terminal {
     pub(crate) fn run(place: &Place, words: &[&str]) -> Self {
+        Self::start(place.command(words))
+    }
+
+    pub(crate) fn start(mut command: Command) -> Self {
         let keys = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&keys).unwrap();
         unlockpt(&keys).unwrap();
@@ -37,7 +41,6 @@ impl Terminal {
             options.open(name.to_str().unwrap()).unwrap()
         };
         let end = open();
-        let mut command = place.command(words);
         command.stdin(open()).stderr(open()).stdout(Stdio::piped());
         command.env("NO_COLOR", "1").env("TERM", "dumb");
         let child = command.spawn().unwrap();

@@ -46,15 +46,28 @@ impl Cell {
         }
     }
 
-    /// On lines of its own, a few at most.
-    pub(super) fn paint_below(&self, look: Look, most: usize, text: &mut String) {
+    /// On as many lines as it needs, all but the first indented.
+    pub(super) fn paint_whole(&self, look: Look, most: usize, indent: usize, text: &mut String) {
+        let whole: String = self.spans.iter().map(|(_, words)| words.as_str()).collect();
+        let style = self.spans.first().map_or(Style::Plain, |(style, _)| *style);
+        for (place, line) in wrap(&whole, most).iter().enumerate() {
+            if place > 0 {
+                text.push('\n');
+                text.extend(std::iter::repeat_n(' ', indent));
+            }
+            style.paint(look, &shorten(line, most), text);
+        }
+    }
+
+    /// On lines of its own, so many at most.
+    pub(super) fn paint_below(&self, look: Look, most: usize, count: usize, text: &mut String) {
         let whole: String = self.spans.iter().map(|(_, words)| words.as_str()).collect();
         let style = self.spans.first().map_or(Style::Plain, |(style, _)| *style);
         let lines = wrap(&whole, most);
-        let more = lines.len() > MOST_BELOW;
-        for (place, line) in lines.into_iter().take(MOST_BELOW).enumerate() {
+        let more = lines.len() > count;
+        for (place, line) in lines.into_iter().take(count).enumerate() {
             text.push_str("    ");
-            let line = match more && place + 1 == MOST_BELOW {
+            let line = match more && place + 1 == count {
                 true => shorten(&format!("{line} …"), most),
                 false => shorten(&line, most),
             };
@@ -63,5 +76,3 @@ impl Cell {
         }
     }
 }
-
-const MOST_BELOW: usize = 2;
