@@ -36,6 +36,7 @@ const PARTS: &[Part] = &[
     part("cli", cli::run),
     part("conformance", conformance::run),
     part("conformance-client", conformance::client::run),
+    part("conformance-gateway", conformance::gateway::run),
 ];
 
 const fn part(name: &'static str, run: fn(&Workspace) -> Outcome) -> Part {

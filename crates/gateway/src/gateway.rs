@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use switchboard_hub::{Hub, HubBuilder, Naming, Prefix};
+use switchboard_hub::{Hub, HubBuilder, Prefix};
 use switchboard_protocol::types::{Implementation, LoggingLevel};
 use switchboard_server::{Limits, Site};
 use tokio::task::AbortHandle;
@@ -144,7 +144,7 @@ impl GatewayBuilder {
         };
         let hub = self
             .hub
-            .naming(Naming::new(prefix))
+            .prefix(prefix)
             .log_level(LoggingLevel::Debug)
             .host(move |server| ServerHost::of_all(&asking, server))
             .build();

@@ -1,0 +1,189 @@
+//! The official conformance suite against the gateway, with the example server `everything` behind
+//! it: in all four cells, on stdio and over HTTP.
+//!
+//! Whatever passes directly passes here too, but for the scenarios in [`STREAMS`] and [`ACROSS`].
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::interop::clients::LISTENING;
+use crate::interop::conformance::{SELECTIONS, SERVER, Selection, prepare};
+use crate::interop::script::two_at_once;
+use crate::process::{self, Show};
+use crate::report::Outcome;
+use crate::tools::Suite;
+use crate::workspace::Workspace;
+
+pub(in crate::interop) fn run(workspace: &Workspace) -> Outcome {
+    let prepared = prepare(workspace).and_then(|suite| {
+        let mut command = workspace.cargo();
+        command.args(["build", "--package", "switchboard-cli"]);
+        process::run(&mut command, Show::All)?.check("cargo build")?;
+        Ok(suite)
+    });
+    let suite = match prepared {
+        Ok(suite) => suite,
+        Err(reason) => return Outcome::failed(reason),
+    };
+    two_at_once(
+        || behind(workspace, &suite, "legacy"),
+        || behind(workspace, &suite, "modern"),
+    )
+}
+
+/// A server that speaks this era, on stdio and over HTTP.
+fn behind(workspace: &Workspace, suite: &Suite, era: &str) -> Outcome {
+    let mut outcome = Outcome::default();
+    let server = workspace.binary(SERVER);
+    let command = json!({"command": server.display().to_string()});
+    serve_and_run(
+        workspace,
+        suite,
+        &Upstream::new("stdio", era, command),
+        &mut outcome,
+    );
+    let served = process::with_server(
+        Command::new(&server).args(["--http", "0"]),
+        LISTENING,
+        |url| {
+            let upstream = Upstream::new("http", era, json!({"url": url}));
+            serve_and_run(workspace, suite, &upstream, &mut outcome);
+        },
+    );
+    outcome.failures.extend(served.err());
+    outcome
+}
+
+/// What is behind the gateway.
+struct Upstream<'a> {
+    transport: &'a str,
+    era: &'a str,
+    /// How it is configured.
+    server: Value,
+}
+
+impl<'a> Upstream<'a> {
+    fn new(transport: &'a str, era: &'a str, mut server: Value) -> Self {
+        server["x-switchboard"] = json!({"mode": era, "required": true});
+        Self {
+            transport,
+            era,
+            server,
+        }
+    }
+}
+
+fn serve_and_run(
+    workspace: &Workspace,
+    suite: &Suite,
+    upstream: &Upstream<'_>,
+    outcome: &mut Outcome,
+) {
+    let Upstream { transport, era, .. } = upstream;
+    let folder = workspace.target.join("conformance").join("gateway");
+    let folder = folder.join(format!("{transport}-{era}"));
+    let config = folder.join("mcp.json");
+    let text = json!({"mcpServers": {"everything": upstream.server}}).to_string();
+    let written = fs::create_dir_all(&folder).and_then(|()| fs::write(&config, text));
+    if let Err(error) = written {
+        let reason = format!("{} cannot be written: {error}", config.display());
+        return outcome.failures.push(reason);
+    }
+    let mut command = Command::new(workspace.binary("switchboard"));
+    command.args(["serve", "--http", "0", "--names", "plain", "--config"]);
+    command.arg(&config);
+    let served = process::with_server(&mut command, LISTENING, |url| {
+        if let Err(reason) = wait_until_ready(url) {
+            return outcome.failures.push(reason);
+        }
+        for selection in SELECTIONS
+            .iter()
+            .filter(|all| all.option == "--requirements")
+        {
+            let ran = run_one(suite, selection, upstream, url, &folder, outcome);
+            outcome.failures.extend(ran.err());
+        }
+    });
+    outcome.failures.extend(served.err());
+}
+
+fn run_one(
+    suite: &Suite,
+    selection: &Selection,
+    upstream: &Upstream<'_>,
+    url: &str,
+    folder: &Path,
+    outcome: &mut Outcome,
+) -> Result<(), String> {
+    let Upstream { transport, era, .. } = upstream;
+    let name = format!("gateway {} before {era} on {transport}", selection.name);
+    let folder = folder.join(selection.name);
+    let exceptions = match (selection.name, *era) {
+        ("2025-11-25", _) => STREAMS,
+        ("2026-07-28", "legacy") => ACROSS,
+        _ => &[],
+    };
+    selection.run(suite, &name, url, &folder, exceptions, outcome)
+}
+
+/// When a stream is closed for a while is for each hop to say; the one to the server may be a pipe
+/// (2025-11-25 basic/transports, sending messages to the server, 6).
+const STREAMS: &[&str] = &["server-sse-polling"];
+
+/// Scenarios that cannot pass when a client of the stateless era is served by a server of the
+/// other one, and why.
+const ACROSS: &[&str] = &[
+    // A request of the handshake era has no name, so the client is given one of ours and not
+    // `user_name` (2025-11-25 client/elicitation).
+    "input-required-result-basic-elicitation",
+    "input-required-result-ignore-extra-params",
+    // One handshake says once what a client can do (2025-11-25 basic/lifecycle), and serves
+    // clients that can do less: those are told what they lack. `share: per-client` tells servers.
+    "input-required-result-capability-check",
+    // Tasks of 2025-11-25 are begun by the client, which the extension's clients do not do.
+    "tasks-capability-negotiation",
+    "tasks-dispatch-and-envelope",
+    "tasks-lifecycle",
+    "tasks-mrtr-composition",
+    "tasks-mrtr-input",
+    "tasks-request-headers",
+    "tasks-request-state-removal",
+    "tasks-required-task-error",
+    "tasks-wire-fields",
+];
+
+/// A client that is quicker than the server behind would see less than there is.
+fn wait_until_ready(url: &str) -> Result<(), String> {
+    let place = url.trim_start_matches("http://");
+    let place = place.split('/').next().unwrap_or_default();
+    let end = Instant::now() + READY_LIMIT;
+    while Instant::now() < end {
+        if is_ready(place).unwrap_or(false) {
+            return Ok(());
+        }
+        thread::sleep(BETWEEN_LOOKS);
+    }
+    Err(format!("the gateway at {url} does not get ready"))
+}
+
+fn is_ready(place: &str) -> std::io::Result<bool> {
+    let mut stream = TcpStream::connect(place)?;
+    stream.set_read_timeout(Some(READY_LIMIT))?;
+    write!(
+        stream,
+        "GET /readyz HTTP/1.1\r\nHost: {place}\r\nConnection: close\r\n\r\n"
+    )?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    Ok(answer.starts_with("HTTP/1.1 200"))
+}
+
+const READY_LIMIT: Duration = Duration::from_secs(30);
+const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
