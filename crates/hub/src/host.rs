@@ -80,8 +80,16 @@ impl Host for MemberHost {
         self.inner.hear_log(message);
     }
 
+    /// With the URI that the resource has in the catalogue.
     fn hear_change(&self, change: Change) {
-        self.inner.hear_change(change);
+        let hub = self.hub.upgrade();
+        self.inner.hear_change(match (change, hub) {
+            (Change::Resource(uri), Some(hub)) => {
+                let catalog = hub.catalog();
+                Change::Resource(catalog.expose_uri(&self.server, &uri).into_owned())
+            }
+            (change, _) => change,
+        });
     }
 
     fn hear(&self, notification: Notification) {
@@ -94,5 +102,9 @@ impl Host for MemberHost {
             line: Arc::from(line),
         });
         self.inner.hear_stderr(line);
+    }
+
+    fn hear_noise(&self, line: &str) {
+        self.inner.hear_noise(line);
     }
 }

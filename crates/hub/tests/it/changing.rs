@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use switchboard_client::Mode;
 use switchboard_hub::{Hub, HubError, MemberState, ServerConfig, ToolFilter};
 
 use crate::child::server;
@@ -75,6 +76,37 @@ async fn calls_in_flight_outlive_a_change_of_other_servers() {
     }
     assert_eq!(pid(&hub, "one").await, pids[0]);
     hub.close().await;
+}
+
+#[tokio::test]
+async fn a_server_that_is_kept_keeps_its_subscriptions() {
+    for mode in [Mode::Auto, Mode::Legacy] {
+        let kept = || {
+            let mut config = server("one");
+            config.mode = mode;
+            config
+        };
+        let hub = hub([kept(), server("two")]).await;
+        let uri = hub.catalog().expose_uri("one", "demo://state").into_owned();
+        let mut watch = hub.watch(&uri).await.unwrap();
+        let plan = soon(hub.set_servers(vec![kept(), changed("two")])).await;
+        assert_eq!(
+            (plan.keep, plan.restart),
+            (vec!["one".to_owned()], vec!["two".to_owned()])
+        );
+        // One that was made anew would say that something may have been missed.
+        pid(&hub, "one").await;
+        let mut is_told = false;
+        tokio::select! {
+            biased;
+            _ = watch.changed() => is_told = true,
+            () = std::future::ready(()) => {}
+        }
+        assert!(!is_told);
+        hub.call_on("one", "touch").await.unwrap();
+        soon(watch.changed()).await.unwrap();
+        hub.close().await;
+    }
 }
 
 #[tokio::test]

@@ -10,8 +10,13 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use switchboard_hub::ServerConfig;
-use switchboard_server::protocol::types::{CallToolResult, ContentBlock, Resource};
-use switchboard_server::{Context, Handle, Progress, Server, prompt, resource, template, tool};
+use switchboard_server::protocol::types::{
+    CallToolResult, ContentBlock, CreateMessageRequestParams, LoggingLevel, Resource,
+    SamplingMessage,
+};
+use switchboard_server::{
+    Context, Elicited, Failure, Handle, Progress, Server, prompt, resource, template, tool,
+};
 use switchboard_testkit::faulty::stdio::{Launch, play};
 use switchboard_testkit::faulty::{Eras, Role};
 use tokio::net::TcpStream;
@@ -123,6 +128,7 @@ fn good() -> Server {
             std::mem::forget(connect(&port).await?);
             Ok("connected".to_owned())
         }))
+        .tool(tool("ask", ask))
         .tool(tool("die", async || -> String { std::process::abort() }))
         .tool(tool("big", async |size: Size| "x".repeat(size.bytes)))
         .tool(tool("steps", steps))
@@ -184,6 +190,23 @@ fn gated(server: Server) -> Server {
         }))
 }
 
+/// Asks for everything that an application can be asked for.
+async fn ask(context: Context) -> Result<String, Failure> {
+    let Elicited::Accepted(review) = context.elicit::<Review>("form", "Which language?").await?
+    else {
+        return Err(Failure::failed("nobody is there"));
+    };
+    let roots = context.roots("roots").await?;
+    let messages = vec![SamplingMessage::user(review.language.clone())];
+    let params = CreateMessageRequestParams::new(messages, 10);
+    let said = json!(context.sample("sample", params).await?);
+    context.log(LoggingLevel::Info, "asked").await;
+    Ok(format!(
+        "{} {} {}",
+        review.language, roots[0].uri, said["content"]["text"]
+    ))
+}
+
 /// Gets on slowly: for longer than anybody lets a server be unused here.
 async fn steps(context: Context) -> u32 {
     for step in 1..=STEPS {
@@ -213,6 +236,10 @@ fn answer_by_hand(oddity: &str) {
             continue;
         };
         let answer = match (request["method"].as_str().unwrap_or_default(), oddity) {
+            ("initialize", "tools-only") => json!({"result": {
+                "protocolVersion": "2025-06-18", "capabilities": {"tools": {}},
+                "serverInfo": {"name": oddity, "version": "1"},
+            }}),
             ("initialize", _) => json!({"result": {
                 "protocolVersion": "2025-06-18",
                 "capabilities": {
@@ -229,6 +256,10 @@ fn answer_by_hand(oddity: &str) {
                 json!({"error": {"code": -32603, "message": "out of prompts"}})
             }
             ("ping", "deaf") => continue,
+            (
+                "prompts/list" | "resources/list" | "resources/templates/list" | "logging/setLevel",
+                "tools-only",
+            ) => std::process::abort(),
             // How often it was listed.
             ("tools/call", "restless") => {
                 json!({"result": {"content": [{"type": "text", "text": lists.to_string()}]}})

@@ -5,14 +5,15 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use switchboard_auth::Secret;
-use switchboard_client::Class;
+use switchboard_client::types::LoggingLevel;
+use switchboard_client::{Class, Mode};
 use switchboard_hub::{
     Config, Hub, HubError, MemberState, Naming, Origin, Prefix, ServerConfig, Surroundings,
 };
 use tokio::sync::mpsc;
 
-use crate::child::{faulty, server};
-use crate::running::{builder, hub, is_running, pid, soon, state, tools_of, until};
+use crate::child::{faulty, odd, server};
+use crate::running::{builder, hub, is_running, pid, soon, state, text, tools_of, until};
 
 #[tokio::test]
 async fn a_server_that_dies_is_started_again() {
@@ -65,21 +66,59 @@ async fn bad_servers_hold_up_nobody() {
 }
 
 #[tokio::test]
-async fn new_tools_of_a_server_are_in_the_catalogue() {
-    let hub = hub([server("one")]).await;
-    let mut events = hub.events();
-    hub.call_on("one", "grow").await.unwrap();
-    let waiting = async {
-        while hub.catalog().find_tool("mcp__one__grown").is_err() {
-            events.next().await.unwrap();
-        }
-    };
-    soon(waiting).await;
-    assert_eq!(
-        hub.call("mcp__one__grown").await.unwrap().joined_text(),
-        "new"
-    );
+async fn new_tools_of_a_server_of_either_era_are_in_the_catalogue() {
+    for mode in [Mode::Auto, Mode::Legacy] {
+        let mut config = server("one");
+        config.mode = mode;
+        let hub = hub([config]).await;
+        let mut events = hub.events();
+        hub.call_on("one", "grow").await.unwrap();
+        let waiting = async {
+            while hub.catalog().find_tool("mcp__one__grown").is_err() {
+                events.next().await.unwrap();
+            }
+        };
+        soon(waiting).await;
+        let grown = hub.call("mcp__one__grown").await.unwrap();
+        assert_eq!(grown.joined_text(), "new");
+        hub.close().await;
+    }
+}
+
+#[tokio::test]
+async fn what_a_server_does_not_declare_it_is_not_asked_for() {
+    // It ends when it is.
+    let builder = builder([odd("one", "tools-only")]);
+    let hub = builder.log_level(LoggingLevel::Debug).build();
+    soon(hub.connect("one")).await.unwrap();
+    assert!(matches!(state(&hub, "one"), MemberState::Ready(_)));
+    assert_eq!(tools_of(&hub, "one"), ["echo"]);
+    let catalog = hub.catalog();
+    assert_eq!((catalog.resources().len(), catalog.prompts().len()), (0, 0));
+    assert_eq!(text(&hub, "one", "echo").await.unwrap(), "here");
+    assert_eq!(hub.metrics().snapshot().servers[0].restarts, 0);
     hub.close().await;
+}
+
+#[tokio::test]
+async fn a_required_server_is_waited_for_and_another_only_so_long() {
+    let (silent, _launch) = faulty("silent", "no-handshake");
+    let mut required = server("required");
+    required.is_required = true;
+    let hub = builder([silent, required])
+        .optional_patience(Duration::ZERO)
+        .build();
+    let servers = soon(hub.connect_all()).await;
+    let state_of = |name: &str| {
+        &servers
+            .iter()
+            .find(|server| *server.name == *name)
+            .unwrap()
+            .state
+    };
+    assert!(state_of("required").is_ready());
+    assert!(!state_of("silent").is_ready());
+    soon(hub.close()).await;
 }
 
 #[tokio::test]

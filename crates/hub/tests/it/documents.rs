@@ -3,6 +3,7 @@
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
+use switchboard_client::Class;
 use switchboard_hub::{Hub, HubError, MemberState, ServerConfig, ToolFilter};
 use switchboard_server::access::{BearerTokens, Principal};
 use switchboard_server::{Server, tool};
@@ -126,6 +127,18 @@ async fn document_003_cancelling_at_the_top_reaches_the_last_server() {
     let (call, connection) = connected(&hub, "one", "hold").await;
     call.abort();
     let_go(connection).await;
+    // By a token of the caller's own, too.
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let (cancel, cancelled) = tokio::sync::oneshot::channel::<()>();
+    let call = hub.call_on("one", "hold").arg("port", port);
+    let call = call.cancel_on(async { drop(cancelled.await) });
+    let call = tokio::spawn(call.into_future());
+    let (connection, _) = soon(listener.accept()).await.unwrap();
+    drop(cancel);
+    let_go(connection).await;
+    let error = soon(call).await.unwrap().unwrap_err();
+    assert!(matches!(&error, HubError::Call(call) if call.class() == Class::Ended));
     // It was the call that ended, not the server.
     assert_eq!(pid(&hub, "one").await, before);
     hub.close().await;
@@ -197,4 +210,4 @@ async fn document_002_adds_servers_of_all_kinds_and_connects_them_together() {
 }
 
 /// As many as a child has.
-const TOOLS: usize = 14;
+const TOOLS: usize = 15;

@@ -8,6 +8,7 @@
 //! - `documents`: what the design documents want, under their own numbers
 //! - `connecting`, `sleeping`, `changing`: servers that come, go, sleep and change
 //! - `calling`: tools, resources, prompts, completions; `sessions`: servers that are not shared
+//! - `asked`: what servers ask and tell; `together`: many users at once
 //! - `remote`: servers over HTTP that come and go
 //! - `many`: fifty servers, good and bad; `faults`: one that misbehaves; `churn`: nothing is left
 
@@ -17,6 +18,7 @@
 )]
 
 mod any_order;
+mod asked;
 mod calling;
 mod catalog;
 mod changing;
@@ -34,4 +36,5 @@ mod running;
 mod search;
 mod sessions;
 mod sleeping;
+mod together;
 mod trace;

@@ -2,8 +2,10 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 
-use switchboard_hub::{Event, HubError, MemberState, ServerConfig};
+use switchboard_client::Era;
+use switchboard_hub::{Config, Event, Hub, HubError, MemberState, Origin, ServerConfig};
 use switchboard_server::{Server, tool};
+use switchboard_transport::http::OldPaths;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -93,6 +95,36 @@ async fn a_server_that_is_gone_is_not_ready_for_long() {
     })
     .await;
     hub.close().await;
+}
+
+#[tokio::test]
+async fn a_server_of_the_oldest_transport_is_called_like_any_other() {
+    let listener = TcpListener::bind(ANYWHERE).await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let server = Server::new("old", "1.0.0").tool(tool("where", async || "over SSE"));
+    let site = server.site().unwrap();
+    let mut settings = site.http_settings();
+    settings.old_transport = Some(OldPaths::default());
+    let (stop, stopped) = oneshot::channel::<()>();
+    let serving = tokio::spawn(async move {
+        let stopped = async { drop(stopped.await) };
+        drop(site.serve_http_on(listener, settings, stopped).await);
+    });
+    let text =
+        format!(r#"{{"mcpServers": {{"old": {{"type": "sse", "url": "http://{address}/sse"}}}}}}"#);
+    let config = Config::read(&text, &Origin::text("mcp.json")).unwrap();
+    assert!(config.problems.is_empty(), "{:?}", config.problems);
+    let hub = Hub::builder().config(config).build();
+    soon(hub.connect("old")).await.unwrap();
+    let MemberState::Ready(ready) = state(&hub, "old") else {
+        panic!("{}", state(&hub, "old"));
+    };
+    assert_eq!(ready.revision.era(), Era::Handshake);
+    let said = hub.call("mcp__old__where").await.unwrap();
+    assert_eq!(said.joined_text(), "over SSE");
+    hub.close().await;
+    drop(stop);
+    soon(serving).await.unwrap();
 }
 
 #[tokio::test]
