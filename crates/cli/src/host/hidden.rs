@@ -16,7 +16,9 @@ mod unix {
     use std::sync::{Mutex, PoisonError};
 
     use rustix::process::{Signal, getpid, kill_process};
-    use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
+    use rustix::termios::{
+        LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr,
+    };
     use switchboard_auth::Secret;
 
     /// How the terminal was before. There is one terminal.
@@ -37,6 +39,9 @@ mod unix {
         let mut hidden = usual.clone();
         hidden.local_modes -=
             LocalModes::ECHO | LocalModes::ECHONL | LocalModes::ICANON | LocalModes::ISIG;
+        // Each key at once, however long it takes to come.
+        hidden.special_codes[SpecialCodeIndex::VMIN] = 1;
+        hidden.special_codes[SpecialCodeIndex::VTIME] = 0;
         USUAL
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
