@@ -1,20 +1,28 @@
 //! A hub, and the place where it is served.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use switchboard_hub::{Hub, HubBuilder, Prefix};
+use switchboard_hub::{Hub, HubBuilder, Prefix, Profile};
 use switchboard_protocol::types::{Implementation, LoggingLevel};
-use switchboard_server::{Limits, Site};
+use switchboard_server::Site;
+use switchboard_server::access::{Jwt, TokenError};
 use tokio::task::AbortHandle;
 
+use crate::access::{self, Door, Key};
+use crate::audit::Audit;
 use crate::changes;
 use crate::desk::Desk;
+use crate::finder::Finder;
+use crate::gate::Gate;
+use crate::limit::GatewayLimits;
 use crate::lot::Lot;
 use crate::relay::{Parts, Relay};
 use crate::rooms::Rooms;
 use crate::server_host::ServerHost;
+use crate::turnstile::{CallerLimits, Turnstile};
 use crate::watches::Watches;
 
 /// Many servers, served as one.
@@ -23,7 +31,12 @@ use crate::watches::Watches;
 pub struct Gateway {
     hub: Hub,
     site: Site,
-    tasks: [AbortHandle; 2],
+    /// What those see who come by the path of a profile.
+    profiles: Vec<(Arc<str>, Site)>,
+    /// The profile of all others. None: everything.
+    profile: Option<Arc<str>>,
+    door: Arc<Door>,
+    tasks: Vec<AbortHandle>,
 }
 
 impl Gateway {
@@ -42,9 +55,14 @@ impl Gateway {
             hub,
             names: Names::default(),
             info: Implementation::new("switchboard", env!("CARGO_PKG_VERSION")),
-            most_parked: MOST_PARKED,
+            mode: Mode::default(),
+            profile: None,
+            profiles: Vec::new(),
+            door: Door::default(),
+            special: HashMap::new(),
+            audit: None,
             park_life: PARK_LIFE,
-            limits: Limits::default(),
+            limits: GatewayLimits::default(),
         }
     }
 
@@ -53,9 +71,22 @@ impl Gateway {
         &self.hub
     }
 
-    /// The place where they are served: on stdio, over HTTP, in several ways at once.
+    /// The place where they are served: on stdio, over HTTP, in several ways at once. It knows
+    /// neither keys nor paths of profiles: [`serve_http`](Self::serve_http) does.
     pub const fn site(&self) -> &Site {
         &self.site
+    }
+
+    pub(crate) fn profiles(&self) -> &[(Arc<str>, Site)] {
+        &self.profiles
+    }
+
+    pub(crate) const fn profile(&self) -> Option<&Arc<str>> {
+        self.profile.as_ref()
+    }
+
+    pub(crate) const fn door(&self) -> &Arc<Door> {
+        &self.door
     }
 }
 
@@ -89,15 +120,31 @@ pub enum Names {
     Plain,
 }
 
+/// What clients are offered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Mode {
+    /// All tools.
+    #[default]
+    All,
+    /// Two tools, which never change: `find_tools` finds tools, `call_tool` calls them.
+    Search,
+}
+
 /// Describes a gateway.
 #[must_use = "nothing runs before it is built"]
 pub struct GatewayBuilder {
     hub: HubBuilder,
     names: Names,
     info: Implementation,
-    most_parked: usize,
+    mode: Mode,
+    profile: Option<Profile>,
+    profiles: Vec<Profile>,
+    door: Door,
+    special: HashMap<String, CallerLimits>,
+    audit: Option<Audit>,
     park_life: Duration,
-    limits: Limits,
+    limits: GatewayLimits,
 }
 
 impl GatewayBuilder {
@@ -115,7 +162,7 @@ impl GatewayBuilder {
 
     /// How many calls may wait for stateless clients that have to come again with an answer.
     pub const fn most_parked(mut self, most: usize) -> Self {
-        self.most_parked = most;
+        self.limits.parked = most;
         self
     }
 
@@ -126,8 +173,43 @@ impl GatewayBuilder {
     }
 
     /// How much of everything is taken on from clients.
-    pub fn limits(mut self, limits: Limits) -> Self {
+    pub fn limits(mut self, limits: GatewayLimits) -> Self {
         self.limits = limits;
+        self
+    }
+
+    /// What clients are offered.
+    pub const fn mode(mut self, mode: Mode) -> Self {
+        self.mode = mode;
+        self
+    }
+
+    /// Clients see what is in this profile, and nothing else.
+    pub fn profile(mut self, profile: Profile) -> Self {
+        self.profile = Some(profile);
+        self
+    }
+
+    /// Profiles that have paths of their own over HTTP, `/mcp/name`, and that keys may be for.
+    pub fn profiles(mut self, profiles: Vec<Profile>) -> Self {
+        self.profiles = profiles;
+        self
+    }
+
+    /// Who may call over HTTP: whoever has one of these keys, or a token. Everybody if neither is
+    /// given. A key that is for a profile which is not there lets nobody in.
+    ///
+    /// # Errors
+    /// When two keys are the same, or the system has no randomness.
+    pub fn access(mut self, keys: &[Key], tokens: Option<Jwt>) -> Result<Self, TokenError> {
+        self.door = Door::new(keys, tokens)?;
+        self.special = access::limits_of(keys);
+        Ok(self)
+    }
+
+    /// Where calls are written down. Nowhere if nothing is said.
+    pub fn audit(mut self, audit: Audit) -> Self {
+        self.audit = Some(audit);
         self
     }
 
@@ -148,26 +230,49 @@ impl GatewayBuilder {
             .log_level(LoggingLevel::Debug)
             .host(move |server| ServerHost::of_all(&asking, server))
             .build();
-        let lot = Arc::new(Lot::new(self.most_parked, self.park_life));
-        let rooms = Rooms::new(hub.clone(), desk);
-        let tidying = tokio::spawn(Rooms::tidy(Arc::downgrade(&rooms))).abort_handle();
-        let (watches, changed) = Watches::new();
-        let relay = Relay::new(
-            Parts {
+        let lot = Arc::new(Lot::new(self.limits.parked, self.park_life));
+        let turnstile = Arc::new(Turnstile::new(self.limits.clone(), self.special));
+        let mut tasks = Vec::new();
+        let mut site = |profile: Option<&Profile>| {
+            let hub = match profile {
+                Some(profile) => hub.narrowed(profile.clone()),
+                None => hub.clone(),
+            };
+            let rooms = Rooms::new(hub.clone(), Arc::clone(&desk));
+            tasks.push(tokio::spawn(Rooms::tidy(Arc::downgrade(&rooms))).abort_handle());
+            let (watches, changed) = Watches::new();
+            let parts = Parts {
                 hub: hub.clone(),
                 rooms,
-                lot,
+                lot: Arc::clone(&lot),
                 watches,
-            },
-            self.names,
-            self.info,
-        );
-        let site = Site::new(relay).limits(self.limits);
-        let telling = changes::tell(&hub, &site, changed);
+            };
+            let gate = Gate {
+                relay: Relay::new(parts, self.names, self.info.clone()),
+                turnstile: Arc::clone(&turnstile),
+                audit: self.audit.clone(),
+                profile: profile.map(|profile| Arc::from(&*profile.name)),
+            };
+            let site = match self.mode {
+                Mode::All => Site::new(gate),
+                Mode::Search => Site::new(Finder::new(gate, hub.clone())),
+            };
+            let site = site.limits(self.limits.server.clone());
+            tasks.push(changes::tell(&hub, &site, changed));
+            site
+        };
+        let main = site(self.profile.as_ref());
+        let profiles = self.profiles.iter();
+        let profiles = profiles
+            .map(|profile| (Arc::from(&*profile.name), site(Some(profile))))
+            .collect();
         Gateway {
+            site: main,
+            profiles,
+            profile: self.profile.map(|profile| profile.name.into()),
+            door: Arc::new(self.door),
+            tasks,
             hub,
-            site,
-            tasks: [telling, tidying],
         }
     }
 }
@@ -181,6 +286,5 @@ impl fmt::Debug for GatewayBuilder {
     }
 }
 
-const MOST_PARKED: usize = 1_000;
 // A person reads a question, thinks and answers.
 const PARK_LIFE: Duration = Duration::from_secs(10 * 60);

@@ -22,20 +22,32 @@
 //!    that wait for a client that must come again with the answer
 //! 4. `rooms`: what clients have alone, if servers are not shared; `identity`: who they are
 //! 5. `changes`, `watches`: what servers tell, and who hears it
-//! 6. `reception`: what else answers on its listener; [`FileWatch`]: notices that a configuration
+//! 6. `gate`: what every call goes through, with `turnstile` ([`GatewayLimits`]) and [`Audit`];
+//!    `access`: who may call; `finder`: two tools in place of all
+//! 7. `reception`: what else answers on its listener; [`FileWatch`]: notices that a configuration
 //!    has changed
 
+mod access;
+mod audit;
 mod changes;
 mod desk;
 mod file_watch;
+mod finder;
+mod gate;
 mod gateway;
 mod identity;
+mod limit;
 mod lot;
 mod reception;
 mod relay;
 mod rooms;
 mod server_host;
+mod turnstile;
 mod watches;
 
+pub use access::{IssuerError, IssuerKeys, Key};
+pub use audit::Audit;
 pub use file_watch::FileWatch;
-pub use gateway::{Gateway, GatewayBuilder, Names};
+pub use gateway::{Gateway, GatewayBuilder, Mode, Names};
+pub use limit::{GatewayLimits, LimitError};
+pub use turnstile::CallerLimits;

@@ -6,16 +6,19 @@
 
 use std::future::Future;
 use std::io;
+use std::sync::Arc;
 
 use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE};
 use http::request::Parts;
-use http::{HeaderValue, Method, Response, StatusCode};
+use http::{HeaderValue, Method, Response, StatusCode, Uri};
 use switchboard_hub::{Hub, MemberState, PROMETHEUS_CONTENT_TYPE};
 use switchboard_protocol::http::server::Fields;
+use switchboard_server::access::Access;
 use switchboard_server::transport::http::{Body, HttpSettings};
-use switchboard_server::{Directed, HttpService, Reception, serve_endpoints};
+use switchboard_server::{Directed, HttpService, Reception, Site, serve_endpoints};
 use tokio::net::TcpListener;
 
+use crate::access::{Door, DoorOf};
 use crate::gateway::Gateway;
 
 impl Gateway {
@@ -32,19 +35,44 @@ impl Gateway {
         settings: HttpSettings,
         shutdown: impl Future<Output = ()> + Send,
     ) -> io::Result<()> {
-        let endpoint = self.site().endpoint(settings.clone());
+        let path = settings.path.clone().unwrap_or_else(|| "/mcp".to_owned());
+        let path = path.trim_end_matches('/').to_owned();
+        let endpoint = |site: &Site, path: String, profile: Option<&Arc<str>>| {
+            let mut settings = settings.clone();
+            settings.path = Some(path);
+            if self.door().is_locked() {
+                settings.access = Some(Arc::new(DoorOf {
+                    door: Arc::clone(self.door()),
+                    profile: profile.cloned(),
+                }));
+            }
+            site.endpoint(settings)
+        };
+        let mut endpoints = vec![endpoint(self.site(), path.clone(), self.profile())];
+        for (name, site) in self.profiles() {
+            endpoints.push(endpoint(site, format!("{path}/{name}"), Some(name)));
+        }
+        let names = self.profiles().iter().map(|(name, _)| Arc::clone(name));
         let desk = FrontDesk {
             hub: self.hub().clone(),
+            door: Arc::clone(self.door()),
             settings: settings.clone(),
+            path,
+            profiles: names.collect(),
         };
-        serve_endpoints(listener, settings, vec![endpoint], desk, shutdown).await
+        serve_endpoints(listener, settings, endpoints, desk, shutdown).await
     }
 }
 
 /// Leads each request to whom it is for.
 struct FrontDesk {
     hub: Hub,
+    door: Arc<Door>,
     settings: HttpSettings,
+    /// That of the first endpoint; the others are below it.
+    path: String,
+    /// The names of the other endpoints, in their order.
+    profiles: Vec<Arc<str>>,
 }
 
 impl Reception for FrontDesk {
@@ -54,7 +82,7 @@ impl Reception for FrontDesk {
             "/readyz" => Question::Ready,
             "/metrics" => Question::Numbers,
             _ => {
-                return match endpoints.first() {
+                return match endpoints.get(self.endpoint_of(head)) {
                     Some(endpoint) => Directed::Endpoint(endpoint.clone()),
                     None => Directed::answer(plain(StatusCode::NOT_FOUND, "not found\n")),
                 };
@@ -90,6 +118,47 @@ enum Question {
 }
 
 impl FrontDesk {
+    /// The endpoint that a request is for: by its path, or by the key of its caller.
+    fn endpoint_of(&self, head: &mut Parts) -> usize {
+        if self.profiles.is_empty() {
+            return 0;
+        }
+        let path = head.uri.path().trim_end_matches('/');
+        let path = path.strip_prefix(METADATA).unwrap_or(path);
+        let below = path.strip_prefix(&*self.path);
+        let name = match below {
+            Some("") => {
+                let own = self.door.profile_of(head);
+                let Some(place) = own.and_then(|own| self.place(own)) else {
+                    return 0;
+                };
+                // The endpoint knows itself by this path.
+                self.lead(head, place);
+                return place + 1;
+            }
+            Some(below) => below.strip_prefix('/'),
+            None => None,
+        };
+        let place = name.and_then(|name| self.place(name));
+        place.map_or(0, |place| place + 1)
+    }
+
+    /// Makes a request one for the path of a profile.
+    fn lead(&self, head: &mut Parts, place: usize) {
+        let Some(name) = self.profiles.get(place) else {
+            return;
+        };
+        let mut parts = head.uri.clone().into_parts();
+        parts.path_and_query = format!("{}/{name}", self.path).parse().ok();
+        if let Ok(uri) = Uri::from_parts(parts) {
+            head.uri = uri;
+        }
+    }
+
+    fn place(&self, profile: &str) -> Option<usize> {
+        self.profiles.iter().position(|name| **name == *profile)
+    }
+
     fn readiness(&self) -> Response<Body> {
         let servers = self.hub.servers();
         let required = servers
@@ -113,7 +182,16 @@ impl FrontDesk {
     }
 
     async fn numbers(&self, head: &Parts) -> Response<Body> {
-        if let Some(access) = &self.settings.access
+        if self.door.is_locked() {
+            let whole = DoorOf {
+                door: Arc::clone(&self.door),
+                profile: None,
+            };
+            // Whoever may see a part only may not see the numbers of all.
+            if let Err(denied) = whole.identify(head).await {
+                return denied.response();
+            }
+        } else if let Some(access) = &self.settings.access
             && let Err(denied) = access.identify(head).await
         {
             return denied.response();
@@ -136,3 +214,6 @@ fn plain(status: StatusCode, text: impl Into<Vec<u8>>) -> Response<Body> {
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
 }
+
+/// Before the path of an endpoint, where its metadata is.
+const METADATA: &str = "/.well-known/oauth-protected-resource";

@@ -10,6 +10,7 @@ mod lists;
 mod names;
 mod origin;
 mod pursuit;
+mod subject;
 mod tasks;
 
 use std::ops::Deref;

@@ -182,28 +182,8 @@ impl Config {
     /// # Errors
     /// When there is none, or as for [`read`](Self::read).
     pub fn from_file(path: impl AsRef<Path>) -> Result<Self, ConfigError> {
-        let path = path.as_ref();
-        let mut origin = Origin::file(path);
-        // So that it stays the same wherever we go.
-        if let Ok(folder) = origin.folder.iter().map(std::path::absolute).collect() {
-            origin.folder = Some(folder);
-        }
-        let file = || Arc::clone(&origin.name);
-        let bytes = read_file(path);
-        let bytes = bytes.map_err(|source| ConfigError::File {
-            file: file(),
-            source,
-        })?;
-        match std::str::from_utf8(&bytes) {
-            Ok(text) => Self::read(text, &origin),
-            Err(error) => {
-                let good = bytes.get(..error.valid_up_to()).unwrap_or_default();
-                let good = str::from_utf8(good).unwrap_or_default();
-                let position = Page::new(good).position(good.len());
-                let file = file();
-                Err(ConfigError::NotText { file, position })
-            }
-        }
+        let (text, origin) = text_of(path.as_ref())?;
+        Self::read(&text, &origin)
     }
 
     /// The server of a name.
@@ -216,6 +196,32 @@ impl Config {
         let problems = self.problems.iter();
         problems.filter(|problem| problem.severity == Severity::Error)
     }
+}
+
+/// The text of a file, and where it comes from.
+fn text_of(path: &Path) -> Result<(String, Origin), ConfigError> {
+    let mut origin = Origin::file(path);
+    // So that it stays the same wherever we go.
+    if let Ok(folder) = origin.folder.iter().map(std::path::absolute).collect() {
+        origin.folder = Some(folder);
+    }
+    let file = || Arc::clone(&origin.name);
+    let bytes = read_file(path);
+    let bytes = bytes.map_err(|source| ConfigError::File {
+        file: file(),
+        source,
+    })?;
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let good = error.utf8_error().valid_up_to();
+        let good = error.as_bytes().get(..good).unwrap_or_default();
+        let good = str::from_utf8(good).unwrap_or_default();
+        let position = Page::new(good).position(good.len());
+        ConfigError::NotText {
+            file: file(),
+            position,
+        }
+    })?;
+    Ok((text, origin))
 }
 
 /// One more byte than there may be tells that there are too many.

@@ -94,6 +94,33 @@ impl Context {
         }))
     }
 
+    /// The context of a call within this one: with other parameters, and without headers, which
+    /// would repeat what the client has sent. Progress, logs and questions go the same way.
+    #[must_use]
+    pub fn with_params(&self, params: Payload) -> Self {
+        // A task has no call to be within.
+        let Way::Call { link, key } = self.way() else {
+            return self.clone();
+        };
+        let mut serve = self.0.serve.clone();
+        serve.params = Some(params);
+        let principal = self.0.visitor.principal.clone();
+        Self(Arc::new(Inner {
+            way: Mutex::new(Path::new(link, key)),
+            serve,
+            visitor: Visitor {
+                principal,
+                headers: None,
+            },
+            deadline: self.0.deadline,
+            grant: OnceLock::new(),
+            ended: AtomicBool::new(self.has_ended()),
+            is_awaited: AtomicBool::new(false),
+            told: Notify::new(),
+            rounds: Mutex::new(Rounds::default()),
+        }))
+    }
+
     /// Makes this the context of another call on the same connection, if nobody else has it
     /// and it never could become a task. Gives the call back otherwise.
     pub(crate) fn renew(&mut self, serve: Serve, deadline: Option<Instant>) -> Result<(), Serve> {

@@ -81,7 +81,7 @@ pub struct Call<'a> {
 impl<'a> Call<'a> {
     /// The call that a context is of.
     #[inline]
-    pub(crate) fn of(context: &'a Context) -> Self {
+    pub fn of(context: &'a Context) -> Self {
         let method = context.method();
         Self { method, context }
     }

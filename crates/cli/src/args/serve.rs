@@ -14,6 +14,8 @@ use super::read_time;
                   switchboard serve --http 8000\n  \
                   KEY=secret switchboard serve --http 0.0.0.0:8000 --key-env KEY --host mcp.example.com\n  \
                   switchboard serve --http 8000 --otlp http://localhost:4318\n  \
+                  switchboard serve --http 8000 --profile work --mode search\n  \
+                  switchboard serve --http 0.0.0.0:8000 --keys keys.json --audit calls.jsonl\n  \
                   switchboard serve --names plain -- npx -y @modelcontextprotocol/server-everything\n\n\
                   The file with the servers is watched: what has changed is taken over while it runs, \
                   and at once on SIGHUP.\nSIGTERM and Ctrl-C let calls in flight finish; the second \
@@ -25,6 +27,36 @@ pub(crate) struct Serve {
     /// The variable that holds the key which clients must send, as `Authorization: Bearer KEY`
     #[arg(long, value_name = "VARIABLE", requires = "http")]
     pub(crate) key_env: Option<String>,
+    /// A file of keys that clients may send: {"keys": [{"name": …, "value" or "sha256": …}]}
+    #[arg(long, value_name = "FILE", requires = "http")]
+    pub(crate) keys: Option<PathBuf>,
+    /// An authorization server whose tokens let clients in: its issuer
+    #[arg(long, value_name = "URL", requires_all = ["http", "resource"])]
+    pub(crate) issuer: Option<String>,
+    /// The URL that clients call it by, which tokens must be for: https://mcp.example.com/mcp
+    #[arg(long, value_name = "URL", requires = "issuer")]
+    pub(crate) resource: Option<String>,
+    /// What tokens must be for, where it is not that URL
+    #[arg(long, value_name = "TEXT", requires = "issuer")]
+    pub(crate) audience: Option<String>,
+    /// Where the keys of the issuer are, where its metadata does not say so
+    #[arg(long, value_name = "URL", requires = "issuer")]
+    pub(crate) jwks: Option<String>,
+    /// Serve what is in this profile of the file, and nothing else
+    #[arg(long, value_name = "NAME")]
+    pub(crate) profile: Option<String>,
+    /// What is offered: all tools, or two that find and call them
+    #[arg(long, value_enum, default_value_t = ServedMode::All, value_name = "MODE")]
+    pub(crate) mode: ServedMode,
+    /// A limit, such as callsPerMinute=600 or message=1MiB; may be given several times
+    #[arg(long, value_name = "NAME=VALUE", value_parser = read_limit)]
+    pub(crate) limit: Vec<(String, usize)>,
+    /// Where each call is written down, a line of JSON without what was said; `-` is standard output
+    #[arg(long, value_name = "FILE")]
+    pub(crate) audit: Option<PathBuf>,
+    /// The transport of 2024-11-05 too, at /sse
+    #[arg(long, requires = "http")]
+    pub(crate) sse: bool,
     /// A host name that clients may call it by, beside this machine's own
     #[arg(long, value_name = "NAME", requires = "http")]
     pub(crate) host: Vec<String>,
@@ -46,6 +78,15 @@ pub(crate) struct Serve {
     pub(crate) command: Vec<String>,
 }
 
+/// What is offered.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum ServedMode {
+    /// All tools
+    All,
+    /// `find_tools` and `call_tool`, a list that never changes
+    Search,
+}
+
 /// How tools are called.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum ServedNames {
@@ -55,6 +96,26 @@ pub(crate) enum ServedNames {
     Mcp,
     /// As the server calls them, where no other server has the same
     Plain,
+}
+
+/// `name=value`, where the value is a number, or bytes with a unit.
+fn read_limit(text: &str) -> Result<(String, usize), String> {
+    let wrong = || format!("{text:?} is no limit; write callsPerMinute=600 or message=1MiB");
+    let (name, value) = text.split_once('=').ok_or_else(wrong)?;
+    let digits = value.find(|character: char| !character.is_ascii_digit());
+    let (number, unit) = value
+        .split_at_checked(digits.unwrap_or(value.len()))
+        .ok_or_else(wrong)?;
+    let number: usize = number.parse().map_err(|_| wrong())?;
+    let factor = match unit.to_ascii_lowercase().as_str() {
+        "" | "b" => 1,
+        "k" | "kib" => 1 << 10,
+        "m" | "mib" => 1 << 20,
+        "g" | "gib" => 1 << 30,
+        _ => return Err(wrong()),
+    };
+    let value = number.checked_mul(factor).ok_or_else(wrong)?;
+    Ok((name.to_owned(), value))
 }
 
 /// Which gateway that runs is meant.
@@ -114,4 +175,26 @@ pub(crate) struct Restart {
 pub(crate) struct Reload {
     #[command(flatten)]
     pub(crate) of: OfGateway,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_are_numbers_or_bytes() {
+        let check = |text: &str, expected: Option<(&str, usize)>| {
+            let expected = expected.map(|(name, value)| (name.to_owned(), value));
+            assert_eq!(read_limit(text).ok(), expected, "{text}");
+        };
+        check("calls=10", Some(("calls", 10)));
+        check("message=1MiB", Some(("message", 1 << 20)));
+        check("message=64k", Some(("message", 64 << 10)));
+        check("calls", None);
+        check("calls=", None);
+        check("calls=-1", None);
+        check("calls=1x", None);
+        check("calls=99999999999999999999", None);
+        check("calls=18446744073709551615g", None);
+    }
 }

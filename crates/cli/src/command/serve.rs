@@ -3,11 +3,13 @@
 //! On standard input and output, or over HTTP. Without a key it listens on this machine only.
 //!
 //! 1. `reloading`: the file with the servers, read again when it changes
-//! 2. `standing`: what it can be asked meanwhile
-//! 3. `ending`: signals; `telemetry`: what is sent to a collector
+//! 2. `rules`: who may call, what they see, how much they may do
+//! 3. `standing`: what it can be asked meanwhile
+//! 4. `ending`: signals; `telemetry`: what is sent to a collector
 
 mod ending;
 mod reloading;
+mod rules;
 mod standing;
 mod telemetry;
 
@@ -15,10 +17,10 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
+use http::Uri;
 use switchboard_gateway::{FileWatch, Gateway, Names};
 use switchboard_hub::Hub;
-use switchboard_server::Limits;
-use switchboard_server::access::{BearerTokens, Principal};
+use switchboard_transport::http::OldPaths;
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
 
@@ -32,6 +34,7 @@ use crate::output::Outcome;
 use crate::source::{self, Source};
 use ending::Signals;
 use reloading::Reloading;
+use rules::Rules;
 use standing::Standing;
 
 pub(crate) async fn run(args: &Serve, app: &App) -> Result<Outcome, Failure> {
@@ -46,6 +49,7 @@ pub(crate) async fn run(args: &Serve, app: &App) -> Result<Outcome, Failure> {
         Some(_) => surroundings,
         None => surroundings.unattended(),
     };
+    let rules = Rules::new(args, &source.config, &surroundings, &journal)?;
     let (reloads, asked) = mpsc::channel(1);
     let file = source.file.clone();
     let reloading = source
@@ -57,16 +61,16 @@ pub(crate) async fn run(args: &Serve, app: &App) -> Result<Outcome, Failure> {
     if let Some(folder) = source::cache_folder() {
         builder = builder.cache(folder);
     }
-    let mut limits = Limits::default();
-    limits.drain = args.drain;
-    limits.drain_http = args.drain;
-    let gateway = Gateway::builder(builder)
+    let audit = rules.audit.clone();
+    let is_locked = rules.is_locked();
+    let gateway = Gateway::builder(builder);
+    let gateway = rules
+        .apply(gateway)?
         .names(match args.names {
             ServedNames::Server => Names::Server,
             ServedNames::Mcp => Names::Mcp,
             ServedNames::Plain => Names::Plain,
         })
-        .limits(limits)
         .build();
     let hub = gateway.hub().clone();
     app.adopt(&hub);
@@ -84,7 +88,7 @@ pub(crate) async fn run(args: &Serve, app: &App) -> Result<Outcome, Failure> {
         reloads,
     });
     let ending = watch::Sender::new(false);
-    let served = serve(args, &standing, &gateway, ending.subscribe());
+    let served = serve(args, &standing, &gateway, is_locked, ending.subscribe());
     let following = async {
         let reloading = async {
             match reloading {
@@ -103,6 +107,9 @@ pub(crate) async fn run(args: &Serve, app: &App) -> Result<Outcome, Failure> {
         never = following => never,
     };
     connecting.abort();
+    if let Some(audit) = audit {
+        audit.flush();
+    }
     if let Some(sending) = sending {
         sending.end().await;
     }
@@ -135,6 +142,7 @@ async fn serve(
     args: &Serve,
     standing: &Standing,
     gateway: &Gateway,
+    is_locked: bool,
     ending: watch::Receiver<bool>,
 ) -> Result<(), Failure> {
     let broken = |error: std::io::Error| Failure::unexpected(with_causes(&error));
@@ -143,22 +151,23 @@ async fn serve(
     };
     let address = address_of(address)?;
     let mut settings = gateway.site().http_settings();
-    match &args.key_env {
-        Some(variable) => {
-            let key = std::env::var(variable).map_err(|_| {
-                Failure::usage(format!("the variable {variable} has no value"))
-                    .hint("it is to hold the key that clients must have")
-            })?;
-            let tokens = BearerTokens::new([(key, Principal::new("key"))])
-                .map_err(|error| Failure::usage(format!("the key in {variable}: {error}")))?;
-            settings.access = Some(Arc::new(tokens));
-        }
-        None if address.ip().is_loopback() => {}
-        None => {
-            let reason = format!("{} can be reached from elsewhere", address.ip());
-            return Err(Failure::usage(reason)
-                .hint("say with --key-env VARIABLE which key clients must have"));
-        }
+    if !is_locked && !address.ip().is_loopback() {
+        let reason = format!("{} can be reached from elsewhere", address.ip());
+        return Err(Failure::usage(reason).hint(
+            "say with --keys, --key-env or --issuer who may call, or use an address of this machine",
+        ));
+    }
+    if args.sse {
+        settings.old_transport = Some(OldPaths::default());
+    }
+    // Whoever says by which URL it is called says by which name.
+    let own = args
+        .resource
+        .as_deref()
+        .and_then(|url| url.parse::<Uri>().ok());
+    if let Some(host) = own.as_ref().and_then(Uri::host) {
+        let allowed = settings.guard.allow_host(host);
+        allowed.map_err(|error| Failure::usage(format!("--resource: {error}")))?;
     }
     for host in &args.host {
         let allowed = settings.guard.allow_host(host);

@@ -8,7 +8,7 @@
 //! - `judging`: what is said about tools and written for them; `examining`: what is wrong with
 //!   servers; `completing`: what could come next
 //! - `serving`: servers as one, for other programs; `running`: a gateway as it runs, and what is
-//!   said to it meanwhile
+//!   said to it meanwhile; `guarding`: who may call it, what they see, how much they may do
 //! - `ending`: every number that a command can end with
 
 #![expect(
@@ -22,6 +22,8 @@ mod child;
 mod completing;
 mod ending;
 mod examining;
+#[cfg(unix)]
+mod guarding;
 mod inputs;
 mod judging;
 mod looking;

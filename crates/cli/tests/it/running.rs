@@ -12,14 +12,14 @@ use crate::child::{holding, server};
 use crate::place::Place;
 
 /// A gateway that runs, and is killed at the latest when this is dropped.
-struct Serving {
+pub(crate) struct Serving {
     process: Child,
     said: BufReader<ChildStderr>,
     port: u16,
 }
 
 impl Serving {
-    fn start(place: &Place, words: &[&str]) -> Self {
+    pub(crate) fn start(place: &Place, words: &[&str]) -> Self {
         let words = [&["serve", "--http", "0"], words].concat();
         let mut process = command(place, &words).spawn().unwrap();
         let said = BufReader::new(process.stderr.take().unwrap());
@@ -35,7 +35,7 @@ impl Serving {
     }
 
     /// Waits until it says this on standard error.
-    fn hear(&mut self, words: &str) -> String {
+    pub(crate) fn hear(&mut self, words: &str) -> String {
         let mut all = String::new();
         loop {
             let mut line = String::new();
@@ -48,12 +48,12 @@ impl Serving {
         }
     }
 
-    fn signal(&self, signal: Signal) {
+    pub(crate) fn signal(&self, signal: Signal) {
         let process = Pid::from_child(&self.process);
         kill_process(process, signal).unwrap();
     }
 
-    fn get(&self, path: &str) -> (u16, String) {
+    pub(crate) fn get(&self, path: &str) -> (u16, String) {
         let mut stream = self.connect();
         write!(
             stream,
@@ -63,12 +63,18 @@ impl Serving {
         answer(stream)
     }
 
-    fn call(&self, tool: &str, arguments: &Value) -> TcpStream {
+    pub(crate) fn call(&self, tool: &str, arguments: &Value) -> TcpStream {
         self.post(tool, arguments, &json!({}), "")
     }
 
     /// Begins a call.
-    fn post(&self, tool: &str, arguments: &Value, meta: &Value, headers: &str) -> TcpStream {
+    pub(crate) fn post(
+        &self,
+        tool: &str,
+        arguments: &Value,
+        meta: &Value,
+        headers: &str,
+    ) -> TcpStream {
         let mut about = json!({
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
             "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
@@ -98,7 +104,7 @@ impl Serving {
         stream
     }
 
-    fn ended(mut self) -> Option<i32> {
+    pub(crate) fn ended(mut self) -> Option<i32> {
         self.process.wait().unwrap().code()
     }
 }
@@ -118,11 +124,11 @@ fn command(place: &Place, words: &[&str]) -> std::process::Command {
     command
 }
 
-fn run(place: &Place, words: &[&str]) -> crate::place::Ended {
+pub(crate) fn run(place: &Place, words: &[&str]) -> crate::place::Ended {
     command(place, words).output().unwrap().into()
 }
 
-fn answer(mut stream: TcpStream) -> (u16, String) {
+pub(crate) fn answer(mut stream: TcpStream) -> (u16, String) {
     let mut text = String::new();
     stream.read_to_string(&mut text).unwrap();
     let status = text.get(9..12).unwrap_or_default().parse().unwrap();

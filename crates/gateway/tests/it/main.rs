@@ -2,15 +2,19 @@
 //!
 //! - `child`: a server of one era; `cell`: a client of one era at a gateway before it
 //! - `calling`, `asking`, `listing`, `tracing`: what must be the same in all four cells
+//! - `house`: a gateway over HTTP; `access`, `bounds`: who may call, and how much
 
 #![expect(
     clippy::unwrap_used,
     reason = "clippy knows tests by their attribute, not the functions that they share"
 )]
 
+mod access;
 mod asking;
+mod bounds;
 mod calling;
 mod cell;
 mod child;
+mod house;
 mod listing;
 mod tracing;

@@ -4,11 +4,18 @@
 //! gateway's.
 
 use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
 
 use jsonc_parser::ast::Value;
 
-use super::field::Field;
+use super::error::ConfigError;
+use super::field::{Field, kind};
 use super::members::Members;
+use super::origin::{Dialect, Grammar};
+use super::page::Page;
+use super::problem::Problem;
+use super::sheet::Sheet;
 use crate::policy::ToolFilter;
 use crate::profile::Profile;
 use crate::variables::{Shows, Template};
@@ -67,6 +74,35 @@ pub struct LimitConfig {
 }
 
 impl GatewaySettings {
+    /// Reads a file of its own, in which they are at the top. All that is wrong with it comes
+    /// too.
+    ///
+    /// # Errors
+    /// When there is none, or it is no JSON, or no object.
+    pub fn from_file(path: impl AsRef<Path>) -> Result<(Self, Vec<Problem>), ConfigError> {
+        let (text, origin) = super::text_of(path.as_ref())?;
+        let page = Page::new(text.strip_prefix('\u{feff}').unwrap_or(&text));
+        let file = || Arc::clone(&origin.name);
+        let parsed = page.parse();
+        let value = parsed.map_err(|(position, fault)| ConfigError::Syntax {
+            file: file(),
+            position,
+            fault,
+        })?;
+        let Some(Value::Object(root)) = &value else {
+            let found = value.as_ref().map_or("nothing", kind);
+            return Err(ConfigError::NotAnObject {
+                file: file(),
+                position: page.position(0),
+                found,
+            });
+        };
+        let grammar = Grammar::new(Dialect::Standard, origin.folder.clone());
+        let sheet = Sheet::new(page, file(), grammar);
+        let settings = Self::read(Members::new(&sheet, String::new(), root));
+        Ok((settings, sheet.into_problems()))
+    }
+
     /// Reads the members of an object.
     pub(super) fn read(mut members: Members<'_, '_>) -> Self {
         let keys = members.take(&["keys"]);

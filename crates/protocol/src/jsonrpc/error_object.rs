@@ -145,6 +145,8 @@ impl ErrorCode {
     pub const USER_REJECTED: Self = Self(-1);
     /// More requests in flight than we serve. Ours: outside of the reserved range.
     pub const BUSY: Self = Self(-31_001);
+    /// This caller asks for more than it may, others may still be served. Ours too.
+    pub const TOO_MANY: Self = Self(-31_002);
 
     /// Does a server of the stateless era alone send this code?
     ///

@@ -13,6 +13,7 @@ use std::hint::black_box;
 
 use bytes::Bytes;
 use http::request::Parts;
+use ring::digest::{SHA256, digest};
 use ring::hmac::{self, HMAC_SHA256, Key};
 use ring::rand::SystemRandom;
 
@@ -38,20 +39,34 @@ impl BearerTokens {
     pub fn new<T: AsRef<str>>(
         tokens: impl IntoIterator<Item = (T, Principal)>,
     ) -> Result<Self, TokenError> {
-        let key = Key::generate(HMAC_SHA256, &SystemRandom::new())
-            .map_err(|_| TokenError::NoRandomness)?;
-        let mut seen = HashSet::new();
-        let mut known = Vec::new();
+        let mut digests = Vec::new();
         for (position, (token, principal)) in tokens.into_iter().enumerate() {
             let token = token.as_ref();
             if !is_token(token) {
                 return Err(TokenError::Unusable { position });
             }
-            let tag = hmac::sign(&key, token.as_bytes());
-            if !seen.insert(tag.as_ref().to_vec()) {
+            digests.push((sha256(token), principal));
+        }
+        Self::from_digests(digests)
+    }
+
+    /// Knows the tokens of which these are the SHA-256, so that whoever reads where they are kept
+    /// has no token.
+    ///
+    /// # Errors
+    /// When a token comes twice, or the system has no randomness.
+    pub fn from_digests(
+        digests: impl IntoIterator<Item = ([u8; 32], Principal)>,
+    ) -> Result<Self, TokenError> {
+        let key = Key::generate(HMAC_SHA256, &SystemRandom::new())
+            .map_err(|_| TokenError::NoRandomness)?;
+        let mut seen = HashSet::new();
+        let mut known = Vec::new();
+        for (position, (digest, principal)) in digests.into_iter().enumerate() {
+            if !seen.insert(digest) {
                 return Err(TokenError::Repeated { position });
             }
-            known.push((tag, principal));
+            known.push((hmac::sign(&key, &digest), principal));
         }
         Ok(Self {
             key,
@@ -81,9 +96,13 @@ impl BearerTokens {
         self
     }
 
-    fn check(&self, head: &Parts) -> Result<Principal, Denied> {
+    /// Who calls, for whoever has to know it before the endpoint asks.
+    ///
+    /// # Errors
+    /// When there is no token, or one that is not known.
+    pub fn check(&self, head: &Parts) -> Result<Principal, Denied> {
         let token = self.terms.token(head)?;
-        let tag = hmac::sign(&self.key, token.as_bytes());
+        let tag = hmac::sign(&self.key, &sha256(token));
         // All are compared, so that the time does not tell which one it was.
         let mut found = None;
         for (known, principal) in &self.known {
@@ -155,6 +174,12 @@ impl fmt::Display for TokenError {
 
 impl Error for TokenError {}
 
+fn sha256(token: &str) -> [u8; 32] {
+    let mut bytes = [0; 32];
+    bytes.copy_from_slice(digest(&SHA256, token.as_bytes()).as_ref());
+    bytes
+}
+
 /// Compares digests in a time that does not depend on where they differ.
 fn is_equal(one: &[u8], other: &[u8]) -> bool {
     let difference = one
@@ -188,6 +213,15 @@ mod tests {
             "alice"
         );
         assert_eq!(check(&tokens(), "bearer secret-b").unwrap().subject, "bob");
+    }
+
+    #[test]
+    fn a_token_is_known_by_its_digest() {
+        let access = BearerTokens::from_digests([(sha256("secret-a"), Principal::new("alice"))]);
+        let access = access.unwrap();
+        let known = check(&access, "Bearer secret-a");
+        assert_eq!(known.unwrap().subject, "alice");
+        assert!(check(&access, "Bearer secret-b").is_err());
     }
 
     #[test]

@@ -9,11 +9,12 @@ use std::task::{Context as TaskContext, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{HeaderMap, Response, StatusCode};
+use http::header::RETRY_AFTER;
+use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use switchboard_protocol::Era;
 use switchboard_protocol::http::negotiate::{Accepted, Format};
 use switchboard_protocol::http::server::{Stage, begin_answer, status_for};
-use switchboard_protocol::jsonrpc::{self, Message};
+use switchboard_protocol::jsonrpc::{self, ErrorCode, Message};
 use switchboard_protocol::machine::Lane;
 use switchboard_transport::http::{Body, accepted, event_stream, events, json, json_in};
 use tokio::time::{Sleep, sleep};
@@ -47,7 +48,9 @@ impl Ready {
                     Ok(_) => StatusCode::OK,
                     Err(error) => status_for(error.code, era, Stage::Answer),
                 };
-                (status, Message::from(response).to_bytes())
+                let later = retry_after(&response);
+                let text = Message::from(response).to_bytes();
+                return with_retry(json_in(room(headers), status, text), later);
             }
         };
         json_in(room(headers), status, text)
@@ -86,7 +89,12 @@ impl Later {
             Some(First::Answer(message, stage)) => {
                 match begin_answer(&message, self.era, stage, self.accepts) {
                     Some((status, Format::Json)) => {
-                        json_in(room(self.headers), status, message.to_bytes())
+                        let later = match &message {
+                            Message::Response(response) => retry_after(response),
+                            _ => None,
+                        };
+                        let response = json_in(room(self.headers), status, message.to_bytes());
+                        with_retry(response, later)
                     }
                     Some(_) => one_event(&self.waiting.conversation, &message),
                     None => accepted(),
@@ -95,6 +103,25 @@ impl Later {
             None => gone(),
         }
     }
+}
+
+/// When a client that was refused for a while may come again: `retryAfterMs` of the error.
+fn retry_after(response: &jsonrpc::Response) -> Option<Duration> {
+    let error = response.outcome.as_ref().err()?;
+    if !matches!(error.code, ErrorCode::BUSY | ErrorCode::TOO_MANY) {
+        return None;
+    }
+    let data = error.data.as_ref()?.member("retryAfterMs")?;
+    serde_json::from_slice(data).ok().map(Duration::from_millis)
+}
+
+fn with_retry(mut response: Response<Body>, later: Option<Duration>) -> Response<Body> {
+    if let Some(later) = later {
+        let seconds = later.as_millis().div_ceil(1_000).max(1);
+        let seconds = HeaderValue::from(u64::try_from(seconds).unwrap_or(u64::MAX));
+        response.headers_mut().insert(RETRY_AFTER, seconds);
+    }
+    response
 }
 
 /// The room of headers, unless a handler has kept them.

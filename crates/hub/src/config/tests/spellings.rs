@@ -373,12 +373,12 @@ fn our_own_words() {
     assert!(server.unknown.is_empty());
 
     let config = read(
-        r#"{"mcpServers":{},"x-switchboard":{"prefix":"server__tool","maxToolName":48,"startsTogether":4,"profiles":{"a":1}}}"#,
+        r#"{"mcpServers":{},"x-switchboard":{"prefix":"server__tool","maxToolName":48,"startsTogether":4,"themes":{"a":1}}}"#,
     );
     assert_eq!(config.settings.prefix, Some(crate::Prefix::Server));
     assert_eq!(config.settings.longest_name, Some(48));
     assert_eq!(config.settings.starts_together, Some(4));
-    assert_eq!(config.settings.unknown["profiles"]["a"], 1);
+    assert_eq!(config.settings.unknown["themes"]["a"], 1);
 }
 
 #[test]

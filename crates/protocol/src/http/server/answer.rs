@@ -28,6 +28,7 @@ pub const fn status_for(error: ErrorCode, era: Era, stage: Stage) -> StatusCode 
     match (era, stage, error) {
         // Whoever is between may try another instance, and the client later.
         (_, _, ErrorCode::BUSY) => StatusCode::SERVICE_UNAVAILABLE,
+        (_, _, ErrorCode::TOO_MANY) => StatusCode::TOO_MANY_REQUESTS,
         (Era::Stateless, _, ErrorCode::METHOD_NOT_FOUND) => StatusCode::NOT_FOUND,
         // Before a handler has it, what is wrong with the parameters is the envelope.
         (Era::Stateless, Stage::Admission, ErrorCode::INVALID_PARAMS)

@@ -1,0 +1,258 @@
+//! Who may call a gateway, what they see, how much they may do, and where it is written down: from
+//! what was said and from the file with the servers.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+
+use switchboard_gateway::{
+    Audit, CallerLimits, GatewayBuilder, GatewayLimits, IssuerKeys, Key, Mode,
+};
+use switchboard_hub::{
+    Config, GatewaySettings, KeyConfig, KeySecret, LimitConfig, Profile, Surroundings, nearest,
+};
+use switchboard_server::access::{Jwt, ProtectedResource, TokenKeys};
+
+use crate::args::serve::{Serve, ServedMode};
+use crate::exit::{Failure, with_causes};
+use crate::journal::Journal;
+use crate::output;
+
+/// What was set about a gateway.
+pub(super) struct Rules {
+    limits: GatewayLimits,
+    profile: Option<Profile>,
+    profiles: Vec<Profile>,
+    keys: Vec<Key>,
+    tokens: Option<Jwt>,
+    mode: Mode,
+    pub(super) audit: Option<Audit>,
+}
+
+impl Rules {
+    /// # Errors
+    /// When something makes no sense: who guards a door does not guess.
+    pub(super) fn new(
+        args: &Serve,
+        config: &Config,
+        surroundings: &dyn Surroundings,
+        journal: &Arc<Journal>,
+    ) -> Result<Self, Failure> {
+        let mut about_us = config.errors().filter(|problem| problem.server.is_none());
+        if let Some(problem) = about_us.next() {
+            return Err(Failure::usage(problem.to_string()));
+        }
+        let settings = &config.settings;
+        let profiles = &settings.profiles;
+        let profile = args.profile.as_deref().map(|name| find(profiles, name));
+        let profile = profile.transpose()?;
+        let mut keys = Vec::new();
+        for key in keys_of(args, &settings.gateway)? {
+            if let Some(name) = &key.profile {
+                find(profiles, name)?;
+            }
+            keys.push(ready_key(&key, surroundings)?);
+        }
+        if let Some(variable) = &args.key_env {
+            let value = std::env::var(variable).map_err(|_| {
+                Failure::usage(format!("the variable {variable} has no value"))
+                    .hint("it is to hold the key that clients must have")
+            })?;
+            check_key(variable, &value)?;
+            keys.push(Key::new("key", &value));
+        }
+        Ok(Self {
+            limits: limits(args, &settings.gateway)?,
+            // Whoever serves one profile serves no other.
+            profiles: match profile {
+                Some(_) => Vec::new(),
+                None => profiles.clone(),
+            },
+            profile,
+            keys,
+            tokens: tokens(args, journal)?,
+            mode: match args.mode {
+                ServedMode::All => Mode::All,
+                ServedMode::Search => Mode::Search,
+            },
+            audit: args
+                .audit
+                .as_deref()
+                .map(|to| audit(args, to))
+                .transpose()?,
+        })
+    }
+
+    /// Must callers prove who they are?
+    pub(super) const fn is_locked(&self) -> bool {
+        !self.keys.is_empty() || self.tokens.is_some()
+    }
+
+    /// The gateway with all this.
+    ///
+    /// # Errors
+    /// When two keys are the same.
+    pub(super) fn apply(self, gateway: GatewayBuilder) -> Result<GatewayBuilder, Failure> {
+        let mut gateway = gateway
+            .limits(self.limits)
+            .mode(self.mode)
+            .profiles(self.profiles);
+        if let Some(profile) = self.profile {
+            gateway = gateway.profile(profile);
+        }
+        if let Some(audit) = self.audit {
+            gateway = gateway.audit(audit);
+        }
+        let known = gateway.access(&self.keys, self.tokens);
+        known.map_err(|error| Failure::usage(format!("the keys: {error}")))
+    }
+}
+
+fn find(profiles: &[Profile], name: &str) -> Result<Profile, Failure> {
+    if let Some(found) = profiles.iter().find(|profile| profile.name == name) {
+        return Ok(found.clone());
+    }
+    let names = || profiles.iter().map(|profile| profile.name.as_str());
+    let failure = Failure::usage(format!("there is no profile {name:?}"));
+    Err(match nearest(name, names()).first() {
+        Some(near) => failure.hint(format!("did you mean {near:?}?")),
+        None if profiles.is_empty() => {
+            failure.hint("profiles are in the file, under x-switchboard.profiles")
+        }
+        None => {
+            let names: Vec<&str> = names().collect();
+            failure.hint(format!("there are: {}", names.join(", ")))
+        }
+    })
+}
+
+/// The keys of both files.
+fn keys_of(args: &Serve, gateway: &GatewaySettings) -> Result<Vec<KeyConfig>, Failure> {
+    let mut keys = gateway.keys.clone();
+    if let Some(file) = &args.keys {
+        let (settings, problems) = GatewaySettings::from_file(file)?;
+        if let Some(problem) = problems.first() {
+            return Err(Failure::usage(problem.to_string()));
+        }
+        for key in settings.keys {
+            if keys.iter().any(|known| known.name == key.name) {
+                let reason = format!("{}: a key {:?} is in both files", file.display(), key.name);
+                return Err(Failure::usage(reason));
+            }
+            keys.push(key);
+        }
+        if keys.is_empty() {
+            return Err(Failure::usage(format!(
+                "{}: there are no keys",
+                file.display()
+            )));
+        }
+    }
+    Ok(keys)
+}
+
+fn ready_key(key: &KeyConfig, surroundings: &dyn Surroundings) -> Result<Key, Failure> {
+    let name = &key.name;
+    let made = match &key.secret {
+        KeySecret::Value(value) => {
+            let value = value.resolve(surroundings).map_err(|error| {
+                Failure::usage(format!("the key {name:?}: {}", with_causes(&error)))
+            })?;
+            check_key(name, value.reveal())?;
+            Key::new(name, value.reveal())
+        }
+        KeySecret::Sha256(digest) => Key::from_sha256(name, *digest),
+        _ => {
+            return Err(Failure::unexpected(format!(
+                "the key {name:?} is of no known kind"
+            )));
+        }
+    };
+    let made = match &key.profile {
+        Some(profile) => made.profile(profile),
+        None => made,
+    };
+    let mut limits = CallerLimits::default();
+    for LimitConfig {
+        name: limit, value, ..
+    } in &key.limits
+    {
+        match limit.as_str() {
+            "callsPerMinute" => limits.calls_per_minute = u32::try_from(*value).ok(),
+            "callsPerCaller" => limits.calls = Some(*value),
+            other => {
+                let reason = format!("the key {name:?}: there is no limit {other:?} of one caller");
+                return Err(
+                    Failure::usage(reason).hint("there are callsPerMinute and callsPerCaller")
+                );
+            }
+        }
+    }
+    Ok(made.limits(limits))
+}
+
+/// A key that cannot be guessed, and can be sent.
+fn check_key(name: &str, value: &str) -> Result<(), Failure> {
+    let is_sent = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~+/=".contains(&byte);
+    if value.is_empty() || !value.bytes().all(is_sent) {
+        let reason = format!("the key {name:?} is empty or holds what no header can");
+        return Err(Failure::usage(reason).hint("letters, digits and -._~+/= can be sent"));
+    }
+    Ok(())
+}
+
+fn tokens(args: &Serve, journal: &Arc<Journal>) -> Result<Option<Jwt>, Failure> {
+    let (Some(issuer), Some(resource)) = (&args.issuer, &args.resource) else {
+        return Ok(None);
+    };
+    let wrong = |error: &dyn std::error::Error| Failure::usage(with_causes(error));
+    let described = ProtectedResource::new(resource, issuer).map_err(|error| wrong(&error))?;
+    let telling = Arc::clone(journal);
+    let keys = IssuerKeys::new(issuer, args.jwks.as_deref()).map_err(|error| wrong(&error))?;
+    let keys = keys.on_problem(move |problem| telling.warn(None, problem));
+    let tokens = Jwt::new(&described, TokenKeys::from_source(keys));
+    Ok(Some(match &args.audience {
+        Some(audience) => tokens.audience(audience),
+        None => tokens,
+    }))
+}
+
+fn limits(args: &Serve, gateway: &GatewaySettings) -> Result<GatewayLimits, Failure> {
+    let mut limits = GatewayLimits::default();
+    limits.server.drain = args.drain;
+    limits.server.drain_http = args.drain;
+    let said = gateway
+        .limits
+        .iter()
+        .map(|limit| (&limit.name, limit.value));
+    let said = said.chain(args.limit.iter().map(|(name, value)| (name, *value)));
+    for (name, value) in said {
+        let set = limits.set(name, value);
+        set.map_err(|error| Failure::usage(error.to_string()))?;
+    }
+    Ok(limits)
+}
+
+fn audit(args: &Serve, to: &Path) -> Result<Audit, Failure> {
+    let unwritten =
+        |error: std::io::Error| Failure::usage(format!("--audit {}: {error}", to.display()));
+    let place: Box<dyn Write + Send> = if to == Path::new("-") {
+        if args.http.is_none() {
+            let reason = "--audit -: standard output is the connection";
+            return Err(Failure::usage(reason).hint("name a file"));
+        }
+        Box::new(output::audit_lines())
+    } else {
+        let mut options = OpenOptions::new();
+        options.append(true).create(true);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::OpenOptionsExt;
+            // Who calls what concerns nobody else.
+            options.mode(0o600);
+        }
+        Box::new(options.open(to).map_err(unwritten)?)
+    };
+    Audit::to(place).map_err(unwritten)
+}

@@ -1,0 +1,208 @@
+//! Two tools in place of all: one finds tools, the other calls them.
+//!
+//! For models that would read the descriptions of hundreds of tools before they begin. The two never
+//! change, so that what a host has cached of its prompt stays good; tools come and go behind them.
+//!
+//! Specification: server/tools.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use switchboard_client::Payload;
+use switchboard_hub::Hub;
+use switchboard_protocol::jsonrpc::{ErrorObject, Notification};
+use switchboard_protocol::machine::server::Caller;
+use switchboard_protocol::types::SubscriptionFilter;
+use switchboard_protocol::{Method, RawJson};
+use switchboard_server::{About, Answer, Call, Connection, Context, Reply, Service};
+
+use crate::gate::Gate;
+
+/// A gate whose tools are found and called by two of its own.
+pub(crate) struct Finder {
+    gate: Gate,
+    hub: Hub,
+}
+
+impl Finder {
+    /// Before a gate to this hub.
+    pub(crate) const fn new(gate: Gate, hub: Hub) -> Self {
+        Self { gate, hub }
+    }
+
+    fn call_tool(&self, context: &Context) -> Reply {
+        let wrong = |reason: &str| Reply::Now(Answer::Error(ErrorObject::invalid_params(reason)));
+        let Some(params) = context.params() else {
+            return wrong("there are no parameters");
+        };
+        match params.name().as_deref() {
+            Some(FIND) => match read::<Find>(params) {
+                Ok(find) => Reply::Now(self.find(&find)),
+                Err(reason) => Reply::Now(failed(&reason)),
+            },
+            Some(CALL) => match inner(params) {
+                Ok(params) => self.gate.call(Call::of(&context.with_params(params))),
+                Err(reason) => Reply::Now(failed(&reason)),
+            },
+            Some(name) => wrong(&format!(
+                "there is no tool {name:?}: find it with {FIND} and call it with {CALL}"
+            )),
+            None => wrong("name is missing"),
+        }
+    }
+
+    fn find(&self, find: &Find) -> Answer {
+        let catalog = self.hub.catalog();
+        let limit = find.limit.unwrap_or(USUAL).clamp(1, MOST);
+        let found = catalog.search(&find.query, limit);
+        let tools = found.iter().map(|hit| {
+            let tool = catalog.definition(&hit.tool);
+            let shown = self.gate.relay.shown(&catalog, &hit.tool);
+            json!({
+                "name": shown,
+                "description": tool.description,
+                "inputSchema": tool.input_schema,
+            })
+        });
+        let tools: Vec<Value> = tools.collect();
+        let text = match tools.is_empty() {
+            true => format!(
+                "No tool fits {:?}. There are {} tools in all; try other words.",
+                find.query,
+                catalog.tools().len()
+            ),
+            false => Value::from(tools).to_string(),
+        };
+        answer(&json!({"content": [{"type": "text", "text": text}]}))
+    }
+}
+
+impl Service for Finder {
+    fn about(&self) -> About {
+        let mut about = self.gate.about();
+        let tools = about.capabilities.tools.get_or_insert_default();
+        // The list is always the same.
+        tools.list_changed = None;
+        about
+    }
+
+    fn call(&self, call: Call<'_>) -> Reply {
+        match call.method.known() {
+            Some(Method::ToolsList) => Reply::Now(answer(&tools())),
+            Some(Method::ToolsCall) => self.call_tool(call.context),
+            _ => self.gate.call(call),
+        }
+    }
+
+    fn listening(&self, filter: &SubscriptionFilter, connection: Connection) {
+        self.gate.listening(filter, connection);
+    }
+
+    fn told(&self, notification: Notification, caller: Option<&Arc<Caller>>) {
+        self.gate.told(notification, caller);
+    }
+}
+
+#[derive(Deserialize)]
+struct Find {
+    query: String,
+    limit: Option<usize>,
+}
+
+#[derive(Deserialize)]
+struct Named {
+    name: String,
+    arguments: Option<RawJson>,
+}
+
+/// The parameters of the call that is to be made: those of this one, with another name and other
+/// arguments.
+fn inner(params: &Payload) -> Result<Payload, String> {
+    let wrong = |error: serde_json::Error| error.to_string();
+    let named: Named = read(params)?;
+    // What is not changed stays byte for byte.
+    let mut inner: BTreeMap<String, RawJson> = params.decode().map_err(wrong)?;
+    inner.insert(
+        "name".to_owned(),
+        RawJson::encode(&named.name).map_err(wrong)?,
+    );
+    match named.arguments {
+        Some(arguments) if arguments.is_object() => {
+            inner.insert("arguments".to_owned(), arguments);
+        }
+        Some(arguments) if !arguments.is_null() => {
+            return Err("arguments: not an object".to_owned());
+        }
+        _ => drop(inner.remove("arguments")),
+    }
+    Payload::encode(&inner).map_err(wrong)
+}
+
+fn read<T: serde::de::DeserializeOwned>(params: &Payload) -> Result<T, String> {
+    let arguments = params.arguments().unwrap_or(b"{}");
+    serde_json::from_slice(arguments).map_err(|error| error.to_string())
+}
+
+/// What a model can mend is the result of a tool.
+fn failed(reason: &str) -> Answer {
+    answer(&json!({"content": [{"type": "text", "text": reason}], "isError": true}))
+}
+
+fn answer(value: &Value) -> Answer {
+    match Payload::encode(value) {
+        Ok(payload) => Answer::Result(payload),
+        Err(error) => Answer::Error(ErrorObject::internal(error.to_string())),
+    }
+}
+
+fn tools() -> Value {
+    json!({"tools": [
+        {
+            "name": FIND,
+            "title": "Find tools",
+            "description": "Finds the tools that fit some words best, with their descriptions and \
+                            the schemas of their arguments. Call what you find with call_tool.",
+            "inputSchema": {
+                "type": "object",
+                "properties": {
+                    "query": {
+                        "type": "string",
+                        "description": "What you want to do, in a few words: create an issue",
+                    },
+                    "limit": {
+                        "type": "integer",
+                        "minimum": 1,
+                        "maximum": MOST,
+                        "description": "How many tools at most: 10 if nothing is said",
+                    },
+                },
+                "required": ["query"],
+            },
+            "annotations": {"readOnlyHint": true, "openWorldHint": false},
+        },
+        {
+            "name": CALL,
+            "title": "Call a tool",
+            "description": "Calls a tool that find_tools has found, by its name there and with \
+                            arguments that fit its schema.",
+            "inputSchema": {
+                "type": "object",
+                "properties": {
+                    "name": {"type": "string", "description": "The name of the tool"},
+                    "arguments": {
+                        "type": "object",
+                        "description": "The arguments of the tool, as its inputSchema wants them",
+                    },
+                },
+                "required": ["name"],
+            },
+        },
+    ]})
+}
+
+const FIND: &str = "find_tools";
+const CALL: &str = "call_tool";
+const USUAL: usize = 10;
+const MOST: usize = 50;

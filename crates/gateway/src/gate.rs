@@ -1,0 +1,187 @@
+//! What every call goes through before it is relayed: is there room for it, and who writes it down.
+//!
+//! Lists are answered from memory and are not counted.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+use switchboard_protocol::Method;
+use switchboard_protocol::jsonrpc::{ErrorCode, ErrorObject, MethodName, Notification};
+use switchboard_protocol::machine::server::Caller;
+use switchboard_protocol::types::SubscriptionFilter;
+use switchboard_server::{About, Answer, Call, Connection, Context, Reply, Service};
+
+use crate::audit::{Audit, Entry, timestamp};
+use crate::relay::Relay;
+use crate::turnstile::Turnstile;
+
+/// A relay, and what stands before it.
+pub(crate) struct Gate {
+    pub(crate) relay: Relay,
+    pub(crate) turnstile: Arc<Turnstile>,
+    pub(crate) audit: Option<Audit>,
+    /// What its clients see, if it is not everything.
+    pub(crate) profile: Option<Arc<str>>,
+}
+
+impl Service for Gate {
+    fn about(&self) -> About {
+        self.relay.about()
+    }
+
+    fn call(&self, call: Call<'_>) -> Reply {
+        if !is_counted(call.method) {
+            return self.relay.call(call);
+        }
+        let now = Instant::now();
+        let noted = self.audit.as_ref().map(|audit| {
+            let audit = audit.clone();
+            Noted::begin(audit, &self.relay, self.profile.clone(), call.context, now)
+        });
+        let pass = match self.turnstile.enter(now, call.context.principal()) {
+            Ok(pass) => pass,
+            Err(error) => return Reply::Now(ended(noted, Answer::Error(error))),
+        };
+        let largest = self.turnstile.largest_result();
+        match self.relay.call(call) {
+            Reply::Now(answer) => Reply::Now(ended(noted, bounded(answer, largest))),
+            Reply::Later(answer) => Reply::later(async move {
+                let answer = answer.await;
+                drop(pass);
+                ended(noted, bounded(answer, largest))
+            }),
+        }
+    }
+
+    fn listening(&self, filter: &SubscriptionFilter, connection: Connection) {
+        self.relay.listening(filter, connection);
+    }
+
+    fn told(&self, notification: Notification, caller: Option<&Arc<Caller>>) {
+        self.relay.told(notification, caller);
+    }
+}
+
+fn is_counted(method: &MethodName) -> bool {
+    !matches!(
+        method.known(),
+        Some(
+            Method::ToolsList
+                | Method::PromptsList
+                | Method::ResourcesList
+                | Method::ResourcesTemplatesList
+                | Method::ResourcesUnsubscribe
+        )
+    )
+}
+
+/// The answer, unless it is larger than it may be.
+fn bounded(answer: Answer, largest: usize) -> Answer {
+    let (Answer::Result(payload) | Answer::InputRequired(payload)) = &answer else {
+        return answer;
+    };
+    let size = payload.text().len();
+    if size <= largest {
+        return answer;
+    }
+    let message = format!("the result has {size} bytes, and {largest} are passed on at most");
+    let error = ErrorObject::internal(message);
+    Answer::Error(error.with_data(&serde_json::json!({"limit": "result"})))
+}
+
+fn ended(noted: Option<Noted>, answer: Answer) -> Answer {
+    if let Some(noted) = noted {
+        noted.end(&answer);
+    }
+    answer
+}
+
+/// A call that is written down when it ends. Dropped before, it was cancelled.
+struct Noted {
+    audit: Audit,
+    began: Instant,
+    time: SystemTime,
+    caller: Option<(Option<String>, String)>,
+    profile: Option<Arc<str>>,
+    method: String,
+    server: Option<Arc<str>>,
+    name: Option<String>,
+    request: usize,
+    is_ended: bool,
+}
+
+impl Noted {
+    fn begin(
+        audit: Audit,
+        relay: &Relay,
+        profile: Option<Arc<str>>,
+        context: &Context,
+        began: Instant,
+    ) -> Self {
+        let (server, name) = relay.whose(context);
+        let caller = context.principal();
+        Self {
+            audit,
+            began,
+            time: SystemTime::now(),
+            caller: caller.map(|one| (one.issuer.clone(), one.subject.clone())),
+            profile,
+            method: context.method().as_str().to_owned(),
+            server,
+            name,
+            request: context.params().map_or(0, |params| params.text().len()),
+            is_ended: false,
+        }
+    }
+
+    fn end(mut self, answer: &Answer) {
+        let (outcome, code, size) = match answer {
+            Answer::Result(result) => {
+                let has_failed = result.member("isError") == Some(b"true");
+                let outcome = if has_failed { "toolError" } else { "ok" };
+                (outcome, None, result.text().len())
+            }
+            Answer::InputRequired(result) => ("inputRequired", None, result.text().len()),
+            Answer::Error(error) => {
+                let is_refused = matches!(error.code, ErrorCode::BUSY | ErrorCode::TOO_MANY);
+                let outcome = if is_refused { "refused" } else { "error" };
+                (outcome, Some(error.code.0), 0)
+            }
+            _ => ("ok", None, 0),
+        };
+        self.write(outcome, code, size);
+    }
+
+    fn write(&mut self, outcome: &str, code: Option<i64>, size: usize) {
+        self.is_ended = true;
+        let took = self.began.elapsed();
+        let caller = self.caller.as_ref();
+        self.audit.note(&Entry {
+            time: timestamp(self.time),
+            caller: caller.map(|(_, subject)| subject.as_str()),
+            issuer: caller.and_then(|(issuer, _)| issuer.as_deref()),
+            profile: self.profile.as_deref(),
+            method: &self.method,
+            server: self.server.as_deref(),
+            name: self.name.as_deref(),
+            duration_ms: milliseconds(took),
+            outcome,
+            code,
+            request_bytes: self.request,
+            result_bytes: size,
+        });
+    }
+}
+
+impl Drop for Noted {
+    fn drop(&mut self) {
+        if !self.is_ended {
+            self.write("cancelled", None, 0);
+        }
+    }
+}
+
+/// To a microsecond.
+fn milliseconds(time: Duration) -> f64 {
+    (time.as_secs_f64() * 1e6).round() / 1e3
+}

@@ -1,0 +1,216 @@
+//! How much of everything a gateway takes on, each limit with a name.
+//!
+//! What is over a limit is refused at once, with the name of the limit and when to try again;
+//! nothing waits in a queue for that. Limits of one connection are the server's, and only have a
+//! name here.
+
+use std::error::Error;
+use std::fmt;
+
+use switchboard_server::Limits;
+
+/// How much of everything a gateway takes on.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct GatewayLimits {
+    /// What concerns connections and sessions.
+    pub server: Limits,
+    /// Calls in flight, of all callers together.
+    pub calls: usize,
+    /// Calls in flight of one caller, where callers are known.
+    pub calls_per_caller: usize,
+    /// Calls in a minute of one caller, where callers are known; ten seconds' worth may come at
+    /// once. None: as many as there are.
+    pub calls_per_minute: Option<u32>,
+    /// Calls that wait for a stateless client to come again with an answer.
+    pub parked: usize,
+    /// The size of a result in bytes.
+    pub result: usize,
+}
+
+impl Default for GatewayLimits {
+    fn default() -> Self {
+        Self {
+            server: Limits::default(),
+            calls: 10_000,
+            calls_per_caller: 1_000,
+            calls_per_minute: None,
+            parked: 1_000,
+            result: 64 << 20,
+        }
+    }
+}
+
+impl GatewayLimits {
+    /// Sets a limit by its name.
+    ///
+    /// # Errors
+    /// When there is none of this name, or it cannot be so large.
+    pub fn set(&mut self, name: &str, value: usize) -> Result<(), LimitError> {
+        let Some(limit) = NAMED.iter().find(|limit| limit.name == name) else {
+            return Err(LimitError::Unknown {
+                name: name.to_owned(),
+            });
+        };
+        if value == 0 {
+            return Err(LimitError::Zero {
+                name: name.to_owned(),
+            });
+        }
+        (limit.set)(self, value);
+        Ok(())
+    }
+
+    /// All limits: their names, how much each is, and what it is of.
+    pub fn named(&self) -> impl Iterator<Item = (&'static str, Option<usize>, &'static str)> {
+        NAMED
+            .iter()
+            .map(|limit| (limit.name, (limit.value)(self), limit.meaning))
+    }
+}
+
+/// Why a limit cannot be set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LimitError {
+    /// There is none of this name.
+    Unknown {
+        /// The name.
+        name: String,
+    },
+    /// Nothing at all could be done.
+    Zero {
+        /// The name.
+        name: String,
+    },
+}
+
+impl fmt::Display for LimitError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown { name } => {
+                let names: Vec<&str> = NAMED.iter().map(|limit| limit.name).collect();
+                write!(f, "there is no limit {name:?}, but {}", names.join(", "))
+            }
+            Self::Zero { name } => write!(f, "{name:?} is 0, nothing could be served"),
+        }
+    }
+}
+
+impl Error for LimitError {}
+
+/// A limit with a name.
+struct Named {
+    name: &'static str,
+    meaning: &'static str,
+    value: fn(&GatewayLimits) -> Option<usize>,
+    set: fn(&mut GatewayLimits, usize),
+}
+
+const NAMED: [Named; 12] = [
+    Named {
+        name: "connections",
+        meaning: "connections over HTTP; more wait to be accepted",
+        value: |limits| Some(limits.server.connections),
+        set: |limits, value| limits.server.connections = value,
+    },
+    Named {
+        name: "sessions",
+        meaning: "sessions of the handshake era over HTTP; 503 beyond",
+        value: |limits| Some(limits.server.sessions),
+        set: |limits, value| limits.server.sessions = value,
+    },
+    Named {
+        name: "sessionsPerCaller",
+        meaning: "those of one caller; 429 beyond",
+        value: |limits| Some(limits.server.sessions_per_caller),
+        set: |limits, value| limits.server.sessions_per_caller = value,
+    },
+    Named {
+        name: "streams",
+        meaning: "streams of changes on one connection",
+        value: |limits| Some(limits.server.streams),
+        set: |limits, value| limits.server.streams = value,
+    },
+    Named {
+        name: "subscriptions",
+        meaning: "resources that one session or stream names",
+        value: |limits| Some(limits.server.subscriptions),
+        set: |limits, value| limits.server.subscriptions = value,
+    },
+    Named {
+        name: "calls",
+        meaning: "calls in flight, of all callers together; 503 beyond",
+        value: |limits| Some(limits.calls),
+        set: |limits, value| limits.calls = value,
+    },
+    Named {
+        name: "callsPerConnection",
+        meaning: "calls in flight on one connection or session; 503 beyond",
+        value: |limits| Some(limits.server.calls),
+        set: |limits, value| limits.server.calls = value,
+    },
+    Named {
+        name: "callsPerCaller",
+        meaning: "calls in flight of one caller; 429 beyond",
+        value: |limits| Some(limits.calls_per_caller),
+        set: |limits, value| limits.calls_per_caller = value,
+    },
+    Named {
+        name: "callsPerMinute",
+        meaning: "calls in a minute of one caller, ten seconds' worth at once; 429 beyond",
+        value: |limits| limits.calls_per_minute.map(|value| value as usize),
+        set: |limits, value| {
+            limits.calls_per_minute = Some(u32::try_from(value).unwrap_or(u32::MAX));
+        },
+    },
+    Named {
+        name: "parked",
+        meaning: "calls that wait for a stateless client's answer; they are ended beyond",
+        value: |limits| Some(limits.parked),
+        set: |limits, value| limits.parked = value,
+    },
+    Named {
+        name: "message",
+        meaning: "bytes of a message of a client; 413 beyond",
+        value: |limits| Some(limits.server.message.bytes.min(limits.server.body)),
+        set: |limits, value| {
+            limits.server.message.bytes = value;
+            limits.server.body = value;
+        },
+    },
+    Named {
+        name: "result",
+        meaning: "bytes of a result of a server; an error beyond",
+        value: |limits| Some(limits.result),
+        set: |limits, value| limits.result = value,
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_limit_is_set_and_read_by_its_name() {
+        for (name, _, meaning) in GatewayLimits::default().named() {
+            let mut limits = GatewayLimits::default();
+            limits.set(name, 77).unwrap();
+            let value = limits.named().find(|known| known.0 == name).unwrap().1;
+            assert_eq!(value, Some(77), "{name}");
+            assert!(!meaning.is_empty());
+            let usual = GatewayLimits::default();
+            let others = limits.named().zip(usual.named());
+            let changed = others.filter(|(now, before)| now.1 != before.1);
+            assert_eq!(changed.count(), 1, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_a_limit_is_said() {
+        let mut limits = GatewayLimits::default();
+        let unknown = limits.set("session", 1).unwrap_err().to_string();
+        assert!(unknown.contains("sessionsPerCaller"), "{unknown}");
+        assert!(limits.set("sessions", 0).is_err());
+    }
+}

@@ -1,0 +1,303 @@
+//! Who may call now: how many calls there are, of each caller and of all.
+//!
+//! A caller is known by its key or token. Where callers are not known, only what concerns all of
+//! them is counted; a connection has limits of its own.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use switchboard_protocol::jsonrpc::{ErrorCode, ErrorObject};
+use switchboard_server::access::Principal;
+
+use crate::limit::GatewayLimits;
+
+/// Counts calls, and refuses what is too much.
+#[derive(Debug)]
+pub(crate) struct Turnstile {
+    limits: GatewayLimits,
+    /// Limits of single callers, by the names of their keys.
+    special: HashMap<String, CallerLimits>,
+    inside: Mutex<Inside>,
+}
+
+/// Limits of one caller that are not those of all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CallerLimits {
+    /// Calls in flight.
+    pub calls: Option<usize>,
+    /// Calls in a minute.
+    pub calls_per_minute: Option<u32>,
+}
+
+#[derive(Debug, Default)]
+struct Inside {
+    calls: usize,
+    callers: HashMap<CallerId, Caller>,
+}
+
+/// Whom a key or a token stands for: unique for one issuer only.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct CallerId {
+    issuer: Option<String>,
+    subject: String,
+}
+
+#[derive(Debug)]
+struct Caller {
+    calls: usize,
+    /// How many calls it may still make now, and since when that is so.
+    left: f64,
+    since: Instant,
+}
+
+impl Turnstile {
+    pub(crate) fn new(limits: GatewayLimits, special: HashMap<String, CallerLimits>) -> Self {
+        Self {
+            limits,
+            special,
+            inside: Mutex::default(),
+        }
+    }
+
+    pub(crate) const fn largest_result(&self) -> usize {
+        self.limits.result
+    }
+
+    /// Lets a call in, until what comes back is dropped.
+    ///
+    /// # Errors
+    /// When there are too many.
+    pub(crate) fn enter(
+        self: &Arc<Self>,
+        now: Instant,
+        principal: Option<&Principal>,
+    ) -> Result<Pass, ErrorObject> {
+        let mut inside = self.inside();
+        if inside.calls >= self.limits.calls {
+            let all = self.limits.calls;
+            let message = format!("all {all} calls that are served at once are taken");
+            return Err(refusal(ErrorCode::BUSY, &message, "calls", SOON));
+        }
+        let caller = match principal {
+            Some(principal) => Some(self.count(&mut inside, now, principal)?),
+            None => None,
+        };
+        inside.calls += 1;
+        drop(inside);
+        Ok(Pass {
+            turnstile: Arc::clone(self),
+            caller,
+        })
+    }
+
+    /// Counts a call of this caller.
+    fn count(
+        &self,
+        inside: &mut Inside,
+        now: Instant,
+        principal: &Principal,
+    ) -> Result<CallerId, ErrorObject> {
+        let id = CallerId {
+            issuer: principal.issuer.clone(),
+            subject: principal.subject.clone(),
+        };
+        let special = match principal.issuer {
+            None => self.special.get(&principal.subject).copied(),
+            Some(_) => None,
+        };
+        let special = special.unwrap_or_default();
+        let most = special.calls.unwrap_or(self.limits.calls_per_caller);
+        let rate = special.calls_per_minute.or(self.limits.calls_per_minute);
+        if inside.callers.len() >= MOST_CALLERS && !inside.callers.contains_key(&id) {
+            // Those of whom nothing needs to be remembered.
+            inside.callers.retain(|_, caller| {
+                caller.calls > 0 || now.saturating_duration_since(caller.since) < MEMORY
+            });
+            if inside.callers.len() >= MOST_CALLERS {
+                let message = "more callers than can be told apart are calling";
+                return Err(refusal(ErrorCode::BUSY, message, "callers", SOON));
+            }
+        }
+        let burst = rate.map_or(0.0, burst);
+        let caller = inside.callers.entry(id.clone()).or_insert(Caller {
+            calls: 0,
+            left: burst,
+            since: now,
+        });
+        if caller.calls >= most {
+            let message = format!("all {most} calls that this caller may have in flight are taken");
+            return Err(refusal(
+                ErrorCode::TOO_MANY,
+                &message,
+                "callsPerCaller",
+                SOON,
+            ));
+        }
+        if let Some(rate) = rate {
+            let a_second = f64::from(rate) / 60.0;
+            let passed = now.saturating_duration_since(caller.since).as_secs_f64();
+            caller.left = (caller.left + passed * a_second).min(burst);
+            caller.since = now;
+            if caller.left < 1.0 {
+                let wait = Duration::try_from_secs_f64((1.0 - caller.left) / a_second);
+                let message = format!("this caller may make {rate} calls in a minute");
+                let wait = wait.unwrap_or(SOON);
+                return Err(refusal(
+                    ErrorCode::TOO_MANY,
+                    &message,
+                    "callsPerMinute",
+                    wait,
+                ));
+            }
+            caller.left -= 1.0;
+        }
+        caller.calls += 1;
+        Ok(id)
+    }
+
+    fn inside(&self) -> MutexGuard<'_, Inside> {
+        self.inside.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A call that was let in.
+#[derive(Debug)]
+pub(crate) struct Pass {
+    turnstile: Arc<Turnstile>,
+    caller: Option<CallerId>,
+}
+
+impl Drop for Pass {
+    fn drop(&mut self) {
+        let mut inside = self.turnstile.inside();
+        inside.calls = inside.calls.saturating_sub(1);
+        if let Some(id) = &self.caller
+            && let Some(caller) = inside.callers.get_mut(id)
+        {
+            caller.calls = caller.calls.saturating_sub(1);
+        }
+    }
+}
+
+/// Ten seconds' worth, and at least one.
+fn burst(rate: u32) -> f64 {
+    (f64::from(rate) / 6.0).max(1.0)
+}
+
+/// What is said to a client that is refused for a while.
+pub(crate) fn refusal(code: ErrorCode, message: &str, limit: &str, wait: Duration) -> ErrorObject {
+    let milliseconds = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX).max(1);
+    let seconds = wait.as_secs_f64().max(0.1);
+    ErrorObject::new(code, format!("{message}; try again in {seconds:.1} s"))
+        .with_data(&serde_json::json!({"limit": limit, "retryAfterMs": milliseconds}))
+}
+
+// A call that ends makes room; most take less.
+const SOON: Duration = Duration::from_secs(1);
+// So much is remembered of each that this is a few megabytes.
+const MOST_CALLERS: usize = 10_000;
+// After a minute a caller has all its calls again.
+const MEMORY: Duration = Duration::from_secs(60);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn turnstile(change: impl FnOnce(&mut GatewayLimits)) -> Arc<Turnstile> {
+        let mut limits = GatewayLimits::default();
+        change(&mut limits);
+        let special = CallerLimits {
+            calls: Some(1),
+            calls_per_minute: Some(600),
+        };
+        let special = HashMap::from([("special".to_owned(), special)]);
+        Arc::new(Turnstile::new(limits, special))
+    }
+
+    fn check(refused: Result<Pass, ErrorObject>, code: ErrorCode, limit: &str) -> u64 {
+        let error = refused.unwrap_err();
+        assert_eq!(error.code, code, "{error:?}");
+        let data: serde_json::Value = error.data.unwrap().decode().unwrap();
+        assert_eq!(data["limit"], limit);
+        data["retryAfterMs"].as_u64().unwrap()
+    }
+
+    #[test]
+    fn there_are_only_so_many_calls_at_once() {
+        let (turnstile, now) = (turnstile(|limits| limits.calls = 2), Instant::now());
+        let ada = Principal::new("ada");
+        let first = turnstile.enter(now, None).unwrap();
+        let _second = turnstile.enter(now, Some(&ada)).unwrap();
+        check(turnstile.enter(now, None), ErrorCode::BUSY, "calls");
+        drop(first);
+        assert!(turnstile.enter(now, None).is_ok());
+    }
+
+    #[test]
+    fn a_caller_has_only_so_many_of_them() {
+        let now = Instant::now();
+        let turnstile = turnstile(|limits| limits.calls_per_caller = 1);
+        let (ada, bob) = (Principal::new("ada"), Principal::new("bob"));
+        let mut other_ada = ada.clone();
+        other_ada.issuer = Some("https://login.example.com".to_owned());
+        let _first = turnstile.enter(now, Some(&ada)).unwrap();
+        let again = turnstile.enter(now, Some(&ada));
+        check(again, ErrorCode::TOO_MANY, "callsPerCaller");
+        assert!(turnstile.enter(now, Some(&bob)).is_ok());
+        assert!(turnstile.enter(now, Some(&other_ada)).is_ok());
+        // Nobody knows who these are.
+        assert!((0..10).all(|_| turnstile.enter(now, None).is_ok()));
+    }
+
+    #[test]
+    fn a_caller_makes_only_so_many_in_a_minute() {
+        let start = Instant::now();
+        let turnstile = turnstile(|limits| limits.calls_per_minute = Some(60));
+        let ada = Principal::new("ada");
+        for _ in 0..10 {
+            turnstile.enter(start, Some(&ada)).unwrap();
+        }
+        let refused = turnstile.enter(start, Some(&ada));
+        assert_eq!(check(refused, ErrorCode::TOO_MANY, "callsPerMinute"), 1_000);
+        let later = start + Duration::from_millis(1_001);
+        assert!(turnstile.enter(later, Some(&ada)).is_ok());
+        assert!(turnstile.enter(later, Some(&ada)).is_err());
+        let much_later = start + Duration::from_secs(600);
+        let all = (0..60).filter(|_| turnstile.enter(much_later, Some(&ada)).is_ok());
+        assert_eq!(all.count(), 10);
+    }
+
+    #[test]
+    fn a_key_may_have_limits_of_its_own() {
+        let (turnstile, now) = (turnstile(|_| ()), Instant::now());
+        let special = Principal::new("special");
+        let pass = turnstile.enter(now, Some(&special)).unwrap();
+        let again = turnstile.enter(now, Some(&special));
+        check(again, ErrorCode::TOO_MANY, "callsPerCaller");
+        drop(pass);
+        for _ in 0..99 {
+            turnstile.enter(now, Some(&special)).unwrap();
+        }
+        let again = turnstile.enter(now, Some(&special));
+        check(again, ErrorCode::TOO_MANY, "callsPerMinute");
+    }
+
+    #[test]
+    fn callers_are_forgotten_before_there_are_too_many() {
+        let (turnstile, now) = (turnstile(|_| ()), Instant::now());
+        let caller = |number: usize| Principal::new(number.to_string());
+        for number in 0..MOST_CALLERS {
+            turnstile.enter(now, Some(&caller(number))).unwrap();
+        }
+        let one_more = turnstile.enter(now, Some(&caller(MOST_CALLERS)));
+        check(one_more, ErrorCode::BUSY, "callers");
+        assert!(
+            turnstile
+                .enter(now + MEMORY, Some(&caller(MOST_CALLERS)))
+                .is_ok()
+        );
+        assert_eq!(turnstile.inside().callers.len(), 1);
+    }
+}

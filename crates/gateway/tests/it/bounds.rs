@@ -1,0 +1,218 @@
+//! How much is taken on, what is written down of it, and what models are offered.
+
+use std::io::Write;
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+use switchboard_client::Handlers;
+use switchboard_gateway::Gateway;
+use switchboard_gateway::{Audit, GatewayLimits, Key, Mode};
+use switchboard_hub::{Hub, HubBuilder};
+use tokio::net::TcpListener;
+
+use crate::cell::{connect, in_each, soon};
+use crate::child::server;
+use crate::house::House;
+
+fn limits(name: &str, value: usize) -> GatewayLimits {
+    let mut limits = GatewayLimits::default();
+    limits.set(name, value).unwrap();
+    limits
+}
+
+#[tokio::test]
+async fn calls_beyond_the_limit_are_refused_at_once_in_every_cell() {
+    in_each(|eras| async move {
+        let hub = Hub::builder().server(server("one", eras.server));
+        let gateway = Gateway::builder(hub).limits(limits("calls", 1)).build();
+        soon(gateway.hub().connect_all()).await;
+        let client = connect(&gateway, eras.client, Handlers::new()).await;
+        let gate = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = gate.local_addr().unwrap().port();
+        let held = client.call("one__hold").arg("port", port);
+        let mut held = Box::pin(std::future::IntoFuture::into_future(held));
+        tokio::select! {
+            _ = gate.accept() => {}
+            never = &mut held => panic!("{never:?}"),
+        }
+        let refused = soon(client.call("one__pid")).await.unwrap_err().to_string();
+        assert!(refused.contains("all 1 calls"), "{refused}");
+        assert!(refused.contains("try again in 1.0 s"), "{refused}");
+        // Lists are answered all the same.
+        assert!(!soon(client.tools()).await.unwrap().is_empty());
+        drop(held);
+        // Its place is free when its end is known here.
+        while soon(client.call("one__pid")).await.is_err() {
+            tokio::task::yield_now().await;
+        }
+        soon(client.close()).await;
+        soon(gateway.hub().close()).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_result_that_is_too_large_is_not_passed_on() {
+    let house = House::open(|gateway| gateway.limits(limits("result", 10_000))).await;
+    let large = house.call("/mcp", None, "one__large").await;
+    let error = &large.json()["error"];
+    assert_eq!(error["data"]["limit"], "result", "{error}");
+    assert!(
+        error["message"].as_str().unwrap().contains("10000"),
+        "{error}"
+    );
+    assert_eq!(house.call("/mcp", None, "one__echo").await.said(), "echo");
+    house.close().await;
+}
+
+#[tokio::test]
+async fn a_message_that_is_too_large_is_not_read() {
+    let house = House::open(|gateway| gateway.limits(limits("message", 10_000))).await;
+    let text = "x".repeat(20_000);
+    let refused = house
+        .call_with("/mcp", None, "one__echo", &json!({"text": text}))
+        .await;
+    assert_eq!(refused.status, 413, "{}", refused.text);
+    house.close().await;
+}
+
+/// A place that lines are written to.
+#[derive(Clone, Default)]
+struct Lines(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Lines {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Lines {
+    fn read(&self) -> Vec<Value> {
+        let text = String::from_utf8(self.0.lock().unwrap().clone()).unwrap();
+        let lines = text.lines();
+        lines
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
+    }
+}
+
+#[tokio::test]
+async fn every_call_is_written_down_without_what_was_said() {
+    let lines = Lines::default();
+    let audit = Audit::to(lines.clone()).unwrap();
+    let book = audit.clone();
+    let house = House::open(|gateway| {
+        let keys = [Key::new("ada", "secret-ada")];
+        let mut limits = GatewayLimits::default();
+        limits.set("callsPerMinute", 18).unwrap();
+        gateway
+            .access(&keys, None)
+            .unwrap()
+            .audit(audit)
+            .limits(limits)
+    })
+    .await;
+    let key = Some("secret-ada");
+    let said = json!({"text": "whisper"});
+    house.call_with("/mcp", key, "one__echo", &said).await;
+    house.call("/mcp", key, "two__fail").await;
+    house.call("/mcp", key, "one__nothing").await;
+    house.call("/mcp", key, "one__echo").await;
+    house.list("/mcp", key).await;
+    book.flush();
+    let entries = lines.read();
+    let check = |place: usize, expected: Value| {
+        let entry = &entries[place];
+        for (name, value) in expected.as_object().unwrap() {
+            assert_eq!(&entry[name], value, "{name} of {entry}");
+        }
+        assert_eq!(entry["caller"], "ada");
+        assert!(entry["time"].as_str().unwrap().ends_with('Z'));
+        assert!(entry["durationMs"].as_f64().unwrap() >= 0.0);
+    };
+    check(
+        0,
+        json!({"method": "tools/call", "server": "one", "name": "echo", "outcome": "ok"}),
+    );
+    assert!(entries[0]["requestBytes"].as_u64() > Some(7));
+    assert!(entries[0]["resultBytes"].as_u64() > Some(4));
+    check(
+        1,
+        json!({"server": "two", "name": "fail", "outcome": "toolError"}),
+    );
+    check(
+        2,
+        json!({"server": null, "name": "one__nothing", "outcome": "error", "code": -32602}),
+    );
+    check(
+        3,
+        json!({"server": "one", "outcome": "refused", "code": -31002}),
+    );
+    assert_eq!(entries.len(), 4);
+    let all = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
+    assert!(!all.contains("whisper") && !all.contains("secret"), "{all}");
+    house.close().await;
+}
+
+#[tokio::test]
+async fn two_tools_that_never_change_find_and_call_all_others() {
+    in_each(|eras| async move {
+        let servers = ["one", "two"].map(|name| server(name, eras.server));
+        let hub = servers.into_iter().fold(Hub::builder(), HubBuilder::server);
+        let lines = Lines::default();
+        let audit = Audit::to(lines.clone()).unwrap();
+        let gateway = Gateway::builder(hub)
+            .mode(Mode::Search)
+            .audit(audit.clone())
+            .build();
+        soon(gateway.hub().connect_all()).await;
+        let client = connect(&gateway, eras.client, Handlers::new()).await;
+        let tools = soon(client.tools()).await.unwrap();
+        let names: Vec<_> = tools.iter().map(|tool| tool.name.as_str()).collect();
+        assert_eq!(names, ["find_tools", "call_tool"]);
+
+        let found = client
+            .call("find_tools")
+            .arg("query", "add")
+            .arg("limit", 2);
+        let found = soon(found).await.unwrap().joined_text();
+        let found: Value = serde_json::from_str(&found).unwrap();
+        let found = found.as_array().unwrap();
+        assert_eq!(found.len(), 2);
+        let name = found[0]["name"].as_str().unwrap();
+        assert!(name.ends_with("__add"), "{name}");
+        assert!(found[0]["inputSchema"]["properties"]["a"].is_object());
+        let sum = client.call("call_tool").arg("name", name);
+        let sum = soon(sum.arg("arguments", json!({"a": 2, "b": 3}))).await;
+        assert_eq!(sum.unwrap().joined_text(), "5");
+
+        // What goes wrong is told to the model, or to the client.
+        let failed = soon(client.call("call_tool").arg("name", "one__fail")).await;
+        assert!(failed.unwrap().is_error());
+        let nothing = soon(client.call("find_tools")).await.unwrap();
+        assert!(nothing.is_error());
+        assert!(soon(client.call("one__add")).await.is_err());
+
+        // What servers have is written down under their names.
+        audit.flush();
+        let entries = lines.read();
+        assert_eq!(entries[0]["name"], "add");
+
+        // A server that offers more changes nothing for the client.
+        let grown = client.call("call_tool").arg("name", "one__grow");
+        soon(grown).await.unwrap();
+        let grown = || client.call("call_tool").arg("name", "one__grown");
+        while soon(grown()).await.is_err() {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(soon(client.tools()).await.unwrap().len(), 2);
+        soon(client.close()).await;
+        soon(gateway.hub().close()).await;
+    })
+    .await;
+}

@@ -1,0 +1,212 @@
+//! A gateway over HTTP before a server over HTTP, in one process.
+
+use std::net::SocketAddr;
+
+use bytes::Bytes;
+use http::{HeaderMap, Method, Request};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use switchboard_client::{Client, Mode, Spec};
+use switchboard_gateway::{Gateway, GatewayBuilder};
+use switchboard_hub::{Hub, HubBuilder, ServerConfig};
+use switchboard_protocol::{Era, Revision};
+use switchboard_server::{Context, Server, tool};
+use switchboard_transport::http::client::{ClientSettings, HttpClient};
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+
+use crate::cell::soon;
+
+/// A gateway that is served, with servers `one` and `two` behind it.
+pub(crate) struct House {
+    pub(crate) gateway: std::sync::Arc<Gateway>,
+    address: SocketAddr,
+    tasks: Vec<JoinHandle<()>>,
+}
+
+/// What was answered.
+#[derive(Debug)]
+pub(crate) struct Answered {
+    pub(crate) status: u16,
+    pub(crate) headers: HeaderMap,
+    pub(crate) text: String,
+}
+
+impl Answered {
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.text).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+
+    /// The text of a tool's result.
+    pub(crate) fn said(&self) -> String {
+        let text = &self.json()["result"]["content"][0]["text"];
+        text.as_str().unwrap_or_default().to_owned()
+    }
+
+    /// The names in a list of tools.
+    pub(crate) fn tools(&self) -> Vec<String> {
+        let answer = self.json();
+        let tools = answer["result"]["tools"].as_array().unwrap().iter();
+        tools
+            .map(|tool| tool["name"].as_str().unwrap().to_owned())
+            .collect()
+    }
+}
+
+impl House {
+    pub(crate) async fn open(describe: impl FnOnce(GatewayBuilder) -> GatewayBuilder) -> Self {
+        let upstream = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/mcp", upstream.local_addr().unwrap());
+        let site = behind().site().unwrap();
+        let mut tasks = vec![tokio::spawn(async move {
+            let settings = site.http_settings();
+            let served = site.serve_http_on(upstream, settings, std::future::pending());
+            served.await.unwrap();
+        })];
+        let servers = ["one", "two"].map(|name| ServerConfig::url(name, &url));
+        let hub = servers.into_iter().fold(Hub::builder(), HubBuilder::server);
+        let gateway = std::sync::Arc::new(describe(Gateway::builder(hub)).build());
+        for status in soon(gateway.hub().connect_all()).await {
+            assert!(status.state.is_ready(), "{}: {}", status.name, status.state);
+        }
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let serving = std::sync::Arc::clone(&gateway);
+        tasks.push(tokio::spawn(async move {
+            let settings = serving.site().http_settings();
+            let served = serving.serve_http(listener, settings, std::future::pending());
+            served.await.unwrap();
+        }));
+        Self {
+            gateway,
+            address,
+            tasks,
+        }
+    }
+
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+
+    /// A client of this era, with a key.
+    pub(crate) async fn client(&self, era: Era, path: &str, key: &str) -> Client {
+        let mode = match era {
+            Era::Handshake => Mode::Legacy,
+            Era::Stateless => Mode::Pinned(Revision::LATEST),
+        };
+        let spec = Spec::url(&self.url(path)).unwrap().mode(mode);
+        let spec = spec
+            .header("Authorization", &format!("Bearer {key}"))
+            .unwrap();
+        soon(Client::connect(spec)).await.unwrap()
+    }
+
+    pub(crate) async fn get(&self, path: &str, key: Option<&str>) -> Answered {
+        self.send(Method::GET, path, key, &[], String::new()).await
+    }
+
+    /// Makes a call in the stateless era.
+    pub(crate) async fn call(&self, path: &str, key: Option<&str>, tool: &str) -> Answered {
+        self.call_with(path, key, tool, &json!({})).await
+    }
+
+    pub(crate) async fn call_with(
+        &self,
+        path: &str,
+        key: Option<&str>,
+        tool: &str,
+        arguments: &Value,
+    ) -> Answered {
+        let params = json!({"name": tool, "arguments": arguments});
+        self.request(path, key, "tools/call", Some(tool), params)
+            .await
+    }
+
+    pub(crate) async fn list(&self, path: &str, key: Option<&str>) -> Answered {
+        self.request(path, key, "tools/list", None, json!({})).await
+    }
+
+    async fn request(
+        &self,
+        path: &str,
+        key: Option<&str>,
+        method: &str,
+        name: Option<&str>,
+        mut params: Value,
+    ) -> Answered {
+        params["_meta"] = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+            "io.modelcontextprotocol/clientCapabilities": {},
+        });
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+        let mut headers = vec![
+            ("content-type", "application/json"),
+            ("accept", "application/json, text/event-stream"),
+            ("mcp-protocol-version", "2026-07-28"),
+            ("mcp-method", method),
+        ];
+        headers.extend(name.map(|name| ("mcp-name", name)));
+        self.send(Method::POST, path, key, &headers, body.to_string())
+            .await
+    }
+
+    async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        key: Option<&str>,
+        headers: &[(&str, &str)],
+        body: String,
+    ) -> Answered {
+        let mut request = Request::builder().method(method).uri(self.url(path));
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        if let Some(key) = key {
+            request = request.header("authorization", format!("Bearer {key}"));
+        }
+        let client = HttpClient::new(ClientSettings::default()).unwrap();
+        let request = request.body(Bytes::from(body)).unwrap();
+        let received = soon(client.send(request)).await.unwrap();
+        let (status, headers) = (received.status.as_u16(), received.headers.clone());
+        let text = soon(received.body.collect()).await.unwrap();
+        Answered {
+            status,
+            headers,
+            text: String::from_utf8(text.to_vec()).unwrap(),
+        }
+    }
+
+    pub(crate) async fn close(self) {
+        soon(self.gateway.hub().close()).await;
+        for task in &self.tasks {
+            task.abort();
+        }
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Echo {
+    text: Option<String>,
+}
+
+fn behind() -> Server {
+    Server::new("behind", "1.0.0")
+        .tool(tool("echo", async |echo: Echo| {
+            echo.text.unwrap_or_else(|| "echo".to_owned())
+        }))
+        .tool(tool("large", async || "x".repeat(100_000)))
+        .tool(tool("fail", async || -> Result<String, String> {
+            Err("it cannot".to_owned())
+        }))
+        .tool(tool("headers", async |context: Context| {
+            let headers = context.headers().unwrap().iter();
+            let lines = headers.map(|(name, value)| {
+                format!("{name}: {}\n", String::from_utf8_lossy(value.as_bytes()))
+            });
+            let meta = serde_json::to_string(&context.meta()).unwrap();
+            lines.collect::<String>() + &meta
+        }))
+}
