@@ -1,4 +1,4 @@
-//! The workspace's own commands: `cargo xtask check`, `interop`, `bench`.
+//! The workspace's own commands: `cargo xtask check`, `interop`, `bench`, `pictures`.
 //!
 //! This file reads the command line and turns the outcome into an exit code.
 //! What a command does is in the file of its name; only `report.rs` prints.
@@ -9,6 +9,7 @@ mod check;
 mod duplicates;
 mod interop;
 mod libtest;
+mod pictures;
 mod process;
 mod report;
 mod skips;
@@ -27,6 +28,13 @@ fn main() -> ExitCode {
     if matches!(words.as_slice(), [] | ["help" | "--help" | "-h", ..]) {
         report::line(HELP);
         return ExitCode::SUCCESS;
+    }
+    // Started by `bench cli`, as often as it measures.
+    if let ["answer", file] = words.as_slice() {
+        return match bench::answer(file) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(reason) => refuse(&reason),
+        };
     }
     let workspace = match Workspace::find() {
         Ok(workspace) => workspace,
@@ -50,6 +58,11 @@ fn main() -> ExitCode {
             Ok(options) => single("bench client", || bench::client(&workspace, &options)),
             Err(reason) => return refuse(&reason),
         },
+        ["bench", "cli", options @ ..] => match bench::Options::read(options) {
+            Ok(options) => single("bench cli", || bench::cli(&workspace, &options)),
+            Err(reason) => return refuse(&reason),
+        },
+        ["pictures"] => single("pictures", || pictures::run(&workspace)),
         _ => return refuse(&format!("unknown command: {}", words.join(" "))),
     };
     if report.finish() {
@@ -82,7 +95,9 @@ cargo xtask <command>
   bench core       instruction counts of the core; also plain `bench`
   bench server     our echo beside a peer and the limits: time, CPU, memory
   bench client     our client beside rmcp's, the TypeScript SDK's and the limits
-    --quick        a tenth of the calls, one round: both of them, as the rest
+  bench cli        `switchboard` beside mcporter and the Inspector's command lines
+    --quick        a tenth of the calls, one round: all but core, as the rest
     --rounds N     how often each program has its turn (3)
     --only A,B     only programs whose names begin so
-    --instructions also counts instructions, with valgrind";
+    --instructions also counts instructions, with valgrind
+  pictures         the command line as it looks, into docs/pictures; needs tmux";

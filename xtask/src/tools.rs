@@ -103,16 +103,10 @@ pub(crate) struct Suite {
 pub(crate) fn conformance(workspace: &Workspace) -> Result<Suite, String> {
     let source = workspace.root.join("interop").join("conformance");
     let modules = npm(&source, "conformance")?.join("node_modules");
-    // It needs a newer Node.js than many have, so one comes with it, where there is one.
-    let bundled = NODES
-        .iter()
-        .map(|name| modules.join(name).join("bin").join("node"))
-        .map(|path| path.with_extension(env::consts::EXE_EXTENSION))
-        .find(|path| path.is_file());
     let package = modules.join("@modelcontextprotocol").join("conformance");
     Ok(Suite {
         words: [
-            bundled.unwrap_or_else(|| "node".into()),
+            bundled_node(&modules),
             package.join("dist").join("index.js"),
         ],
         requirements: package.join("requirements"),
@@ -122,6 +116,14 @@ pub(crate) fn conformance(workspace: &Workspace) -> Result<Suite, String> {
 /// A folder with the servers and the compiler that `interop/codegen/package.json` names.
 pub(crate) fn codegen(workspace: &Workspace) -> Result<PathBuf, String> {
     npm(&workspace.root.join("interop").join("codegen"), "codegen")
+}
+
+/// A folder with the command lines that `bench/cli/package.json` names, and a Node.js that is new
+/// enough for them.
+pub(crate) fn command_lines(workspace: &Workspace) -> Result<(PathBuf, PathBuf), String> {
+    let folder = npm(&workspace.root.join("bench").join("cli"), "command-lines")?;
+    let node = bundled_node(&folder.join("node_modules"));
+    Ok((folder, node))
 }
 
 /// Where types that were generated are compiled: what they need never changes.
@@ -182,6 +184,16 @@ fn npm(source: &Path, name: &str) -> Result<PathBuf, String> {
         process::run_bounded(&mut command, Show::All, INSTALL_LIMIT)?.check("npm ci")
     })?;
     Ok(folder)
+}
+
+/// The Node.js that comes with packages which need a newer one than many have, where there is one.
+fn bundled_node(modules: &Path) -> PathBuf {
+    let bundled = NODES
+        .iter()
+        .map(|name| modules.join(name).join("bin").join("node"))
+        .map(|path| path.with_extension(env::consts::EXE_EXTENSION));
+    let found = bundled.into_iter().find(|path| path.is_file());
+    found.unwrap_or_else(|| "node".into())
 }
 
 /// The folder of programs of a Python environment with everything `interop/<requirements>` names.

@@ -140,7 +140,7 @@ pub(crate) struct Spread {
 }
 
 impl Spread {
-    fn of(mut values: Vec<f64>) -> Option<Self> {
+    pub(crate) fn of(mut values: Vec<f64>) -> Option<Self> {
         values.sort_by(f64::total_cmp);
         let (lowest, highest) = (*values.first()?, *values.last()?);
         let middle = values.len() / 2;

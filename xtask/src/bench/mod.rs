@@ -2,10 +2,11 @@
 //!
 //! `core.rs` counts the instructions of a message, `server.rs` measures whole servers
 //! (what: `plan.rs`, what was promised: `bars.rs`), `client.rs` whole clients (what:
-//! `client_plan.rs`). What rounds say together is in `figures.rs`. The peers and the driver
+//! `client_plan.rs`), `cli.rs` whole command lines. What rounds say together is in `figures.rs`. The peers and the driver
 //! are in `bench/`, a workspace of its own.
 
 mod bars;
+mod cli;
 mod client;
 mod client_plan;
 mod core;
@@ -13,6 +14,7 @@ mod figures;
 mod options;
 mod plan;
 mod server;
+mod stand_in;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,10 +22,12 @@ use std::path::{Path, PathBuf};
 use crate::process::{self, Show};
 use crate::workspace::Workspace;
 
+pub(crate) use self::cli::run as cli;
 pub(crate) use self::client::run as client;
 pub(crate) use self::core::run as core;
 pub(crate) use self::options::Options;
 pub(crate) use self::server::run as server;
+pub(crate) use self::stand_in::answer;
 
 /// Builds everything in `bench/`; gives the folder of its programs.
 fn build_peers(workspace: &Workspace, show: Show) -> Result<PathBuf, String> {

@@ -1,4 +1,4 @@
-//! What `cargo xtask bench server` and `bench client` may be asked for, and where they ran.
+//! What `cargo xtask bench server`, `bench client` and `bench cli` may be asked for, and where they ran.
 
 use std::fs;
 
@@ -51,8 +51,17 @@ impl Options {
         self.only.is_empty() || self.only.iter().any(|only| name.starts_with(only.as_str()))
     }
 
-    /// What ran, and where: figures of different runs are not to be compared.
+    /// What ran, where, and what the tables say.
     pub(crate) fn machine(&self) -> String {
+        let place = self.place();
+        format!(
+            "{place}Median [lowest..highest] of the rounds; ratios are of the column in bold, taken\n\
+             within each round, to the best row of the limit and of rmcp.\n"
+        )
+    }
+
+    /// What ran, and where: figures of different runs are not to be compared.
+    pub(crate) fn place(&self) -> String {
         let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
         let processors = read("/proc/cpuinfo");
         let model = processors.lines().find_map(|line| {
@@ -63,9 +72,7 @@ impl Options {
         let load = read("/proc/loadavg");
         let load = load.split_whitespace().next().unwrap_or("unknown");
         format!(
-            "Rounds: {}{}. Machine: {cores} cores, {}, load {load} at the start.\n\
-             Median [lowest..highest] of the rounds; ratios are of the column in bold, taken\n\
-             within each round, to the best row of the limit and of rmcp.\n",
+            "Rounds: {}{}. Machine: {cores} cores, {}, load {load} at the start.\n",
             self.rounds,
             if self.share > 1 { ", quick" } else { "" },
             model.as_deref().unwrap_or("unknown"),
