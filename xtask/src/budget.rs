@@ -72,6 +72,18 @@ const BUDGETS: &[Budget] = &[
         most: 70,
         never: LARGE,
     },
+    // A server on stdio with typed tools, and SQLite.
+    Budget {
+        package: "switchboard-demo",
+        most: 60,
+        never: HEAVY,
+    },
+    // All of it in one binary: hub, gateway and demonstration, words, TOML and YAML.
+    Budget {
+        package: "switchboard-cli",
+        most: 95,
+        never: LARGE,
+    },
 ];
 
 /// What would mean that the core waits, or opens something.
