@@ -234,8 +234,11 @@ pub(crate) fn show_usage(error: &clap::Error, is_json: bool) -> Exit {
             let mut stderr = io::stderr().lock();
             let _ = stderr.write_all(text.as_bytes());
             if is_json {
-                let message = text.lines().next().unwrap_or_default();
-                let message = message.strip_prefix("error: ").unwrap_or(message);
+                // Up to the first empty line: some name what is missing in lines of its own.
+                let lines = text.lines().take_while(|line| !line.is_empty());
+                let lines: Vec<&str> = lines.map(str::trim).collect();
+                let message = lines.join(" ");
+                let message = message.strip_prefix("error: ").unwrap_or(&message);
                 let failure = Failure::usage(message).hint("`switchboard --help`");
                 let _ = writeln!(stderr, "{}", as_json(&failure));
             }

@@ -59,9 +59,11 @@ fn names(workspace: &Workspace) -> Result<Names, String> {
     let mut command = workspace.cargo();
     command.args(["build", "--package", "switchboard-cli"]);
     process::run(&mut command, Show::All)?.check("cargo build")?;
+    workspace.build_examples()?;
     let node = tools::node(workspace)?;
     let places = [
         ("SWITCHBOARD", workspace.binary("switchboard")),
+        ("EXAMPLES", workspace.target.join("debug")),
         ("NPM", node.join("node_modules").join(".bin")),
         ("NODE", node),
         ("PYPI", tools::python(workspace, "requirements.txt")?),

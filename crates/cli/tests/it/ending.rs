@@ -36,6 +36,9 @@ fn two_is_what_was_said_or_configured() {
         (2, &json!(2)),
         "{ended:?}"
     );
+    let message = place.run(&["search", "--json"]).last_line()["message"].clone();
+    let missing = "the following required arguments were not provided: <WORDS>...";
+    assert_eq!(message, missing);
     let variable = Place::with(json!({"one": {"command": "x", "env": {"A": "${NOBODY_SET_IT}"}}}));
     check(variable.run(&["tools"]), 2, "NOBODY_SET_IT");
     check(place.run(&["tools", "on"]), 2, "no server \"on\"");
