@@ -64,7 +64,7 @@ pub(crate) async fn run(args: &Auth, app: &App) -> Result<Outcome, Failure> {
         page,
         || json!({"folder": folder, "logins": rows().collect::<Vec<_>>()}),
     )
-    .lines("logins"))
+    .lines(&["logins"]))
 }
 
 /// Every login that is kept, under the names that the servers have here.

@@ -79,7 +79,7 @@ pub(crate) async fn run(args: &Diff, app: &App) -> Result<Outcome, Failure> {
             "servers": plans.collect::<Vec<_>>(),
         })
     };
-    Ok(Outcome::of(app, page, document).lines("servers"))
+    Ok(Outcome::of(app, page, document).lines(&["servers"]))
 }
 
 fn warn(app: &App, config: &Config) {

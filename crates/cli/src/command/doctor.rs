@@ -31,7 +31,7 @@ pub(crate) async fn run(args: &Doctor, app: &App) -> Result<Outcome, Failure> {
     let found: Vec<Examined> = found.into_iter().map(|(_, examined)| examined).collect();
     let failure = judge(&found);
     let outcome = Outcome::of(app, || page(&found), || json!({ "servers": found }));
-    Ok(outcome.lines("servers").but(failure))
+    Ok(outcome.lines(&["servers"]).but(failure))
 }
 
 fn patients(args: &Doctor, app: &App) -> Result<Vec<Patient>, Failure> {

@@ -214,7 +214,7 @@ fn show(app: &App, args: &Import, change: &Change, arrivals: &[Arrival], changes
             "diff": diff,
         })
     };
-    let outcome = Outcome::of(app, page, document).lines("servers");
+    let outcome = Outcome::of(app, page, document).lines(&["servers"]);
     if conflicts {
         let hint = match args.force {
             true => "two files have different servers of one name; the first was taken",

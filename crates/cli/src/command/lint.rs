@@ -44,7 +44,7 @@ pub(crate) async fn run(args: &Lint, app: &App) -> Result<Outcome, Failure> {
             })
         },
     );
-    Ok(outcome.lines("findings").but(failure))
+    Ok(outcome.lines(&["findings"]).but(failure))
 }
 
 /// Everything that the servers list, whatever of it may be used.
@@ -198,7 +198,7 @@ fn rules(app: &App) -> Outcome {
         });
         json!({ "rules": rules.collect::<Vec<_>>() })
     };
-    Outcome::of(app, page, json).lines("rules")
+    Outcome::of(app, page, json).lines(&["rules"])
 }
 
 fn many(count: usize, word: &str) -> String {

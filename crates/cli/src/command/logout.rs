@@ -28,7 +28,7 @@ pub(crate) async fn run(args: &Logout, app: &App) -> Result<Outcome, Failure> {
             page.line(Line::new().plain("logged out of ").strong(server))
         }),
     };
-    Ok(Outcome::of(app, page, || json!({ "loggedOut": ended })).lines("loggedOut"))
+    Ok(Outcome::of(app, page, || json!({ "loggedOut": ended })).lines(&["loggedOut"]))
 }
 
 /// Every login that is kept.

@@ -43,7 +43,7 @@ pub(crate) async fn run(args: &Ls, app: &App) -> Result<Outcome, Failure> {
             Some(Failure::new(Exit::Partial, message).told())
         }
     };
-    Ok(outcome.lines("servers").but(failure))
+    Ok(outcome.lines(&["servers"]).but(failure))
 }
 
 /// A server, as it is shown.

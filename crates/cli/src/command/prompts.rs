@@ -39,5 +39,7 @@ pub(crate) async fn run(args: &Prompts, app: &App) -> Result<Outcome, Failure> {
         });
         Json::object([("prompts", Json::List(prompts.collect()))])
     };
-    Ok(Outcome::of(app, people, json).lines("prompts").but(failure))
+    Ok(Outcome::of(app, people, json)
+        .lines(&["prompts"])
+        .but(failure))
 }

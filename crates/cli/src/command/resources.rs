@@ -63,6 +63,6 @@ pub(crate) async fn run(args: &Resources, app: &App) -> Result<Outcome, Failure>
         ])
     };
     Ok(Outcome::of(app, people, json)
-        .lines("resources")
+        .lines(&["resources", "resourceTemplates"])
         .but(failure))
 }

@@ -33,5 +33,5 @@ pub(crate) async fn run(args: &Search, app: &App) -> Result<Outcome, Failure> {
         },
         || Json::object([("tools", list(&tools))]),
     );
-    Ok(outcome.lines("tools").but(failure))
+    Ok(outcome.lines(&["tools"]).but(failure))
 }

@@ -30,7 +30,7 @@ pub(crate) async fn run(args: &Tools, app: &App) -> Result<Outcome, Failure> {
         },
         || Json::object([("tools", list(&tools))]),
     );
-    Ok(outcome.lines("tools").but(failure))
+    Ok(outcome.lines(&["tools"]).but(failure))
 }
 
 /// What people say to call it.

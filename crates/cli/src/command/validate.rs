@@ -67,7 +67,7 @@ pub(crate) async fn run(args: &Validate, app: &App) -> Result<Outcome, Failure> 
     };
     let failure = failure.map(|count| Failure::usage(format!("{name}: {count}")).told());
     Ok(Outcome::of(app, page, document)
-        .lines("problems")
+        .lines(&["problems"])
         .but(failure))
 }
 

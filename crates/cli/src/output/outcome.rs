@@ -14,8 +14,8 @@ use crate::json::Json;
 pub(crate) struct Outcome {
     page: Page,
     json: Option<Json>,
-    /// The member of the document whose items are lines.
-    items: Option<&'static str>,
+    /// The members of the document whose items are lines.
+    items: &'static [&'static str],
     failure: Option<Failure>,
     /// What is written as it is, for people who send it into a file.
     bytes: Option<Vec<u8>>,
@@ -52,10 +52,10 @@ impl Outcome {
         }
     }
 
-    /// The items of this member of the document are lines under `--jsonl`.
+    /// The items of these members of the document are lines under `--jsonl`.
     #[must_use]
-    pub(crate) const fn lines(mut self, member: &'static str) -> Self {
-        self.items = Some(member);
+    pub(crate) const fn lines(mut self, members: &'static [&'static str]) -> Self {
+        self.items = members;
         self
     }
 
@@ -84,16 +84,12 @@ impl Outcome {
 
     /// What is a line each.
     pub(super) fn items(&self) -> impl Iterator<Item = &Json> {
-        let list = self
-            .items
-            .and_then(|member| self.json.as_ref()?.get(member));
-        let whole = match list {
+        let members = self.items.iter();
+        let lists = members.filter_map(|member| self.json.as_ref()?.get(member));
+        let whole = match lists.clone().next() {
             Some(_) => None,
             None => self.json.as_ref(),
         };
-        list.map(Json::items)
-            .unwrap_or_default()
-            .iter()
-            .chain(whole)
+        lists.flat_map(|list| list.items()).chain(whole)
     }
 }
