@@ -10,8 +10,6 @@
 
 use std::future::Future;
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use nix::time::ClockId;
@@ -142,26 +140,27 @@ impl Work {
         first: u64,
         count: u64,
     ) -> Result<Vec<Duration>, String> {
-        let next = Arc::new(AtomicU64::new(first));
-        let end = first + count;
-        let workers: Vec<_> = (0..self.in_flight)
-            .map(|_| {
-                let (caller, next) = (caller.clone(), Arc::clone(&next));
+        let (end, in_flight) = (first + count, self.in_flight);
+        let workers: Vec<_> = (first..end.min(first + in_flight))
+            .map(|first| {
+                let caller = caller.clone();
                 let bytes = self.bytes;
                 tokio::spawn(async move {
                     let mut times = Vec::new();
                     let mut text = vec![b'x'; bytes];
-                    loop {
-                        let number = next.fetch_add(1, Ordering::Relaxed);
-                        if number >= end {
-                            return Ok::<_, String>(times);
-                        }
+                    // Each call begins when the one before it has ended.
+                    let mut begun = Instant::now();
+                    let mut number = first;
+                    while number < end {
                         write_number(number, &mut text);
                         let text = std::str::from_utf8(&text).map_err(|e| e.to_string())?;
-                        let sent = Instant::now();
                         caller.call(text).await?;
-                        times.push(sent.elapsed());
+                        let ended = Instant::now();
+                        times.push(ended - begun);
+                        begun = ended;
+                        number += in_flight;
                     }
+                    Ok::<_, String>(times)
                 })
             })
             .collect();
@@ -251,11 +250,11 @@ fn cpu() -> Result<Duration, String> {
         .map_err(|error| format!("the CPU clock: {error}"))
 }
 
-/// Writes the last digits of a number over the beginning of a text.
-fn write_number(mut number: u64, text: &mut [u8]) {
-    for digit in text.iter_mut().take(DIGITS).rev() {
-        *digit = b'0' + (number % 10) as u8;
-        number /= 10;
+/// Writes the last digits of a number over the beginning of a text: sixteen letters are digits,
+/// because ten cost more.
+fn write_number(number: u64, text: &mut [u8]) {
+    for (at, letter) in text.iter_mut().take(DIGITS).rev().enumerate() {
+        *letter = b'a' + (number >> (4 * at) & 15) as u8;
     }
 }
 
@@ -273,8 +272,10 @@ mod tests {
     #[test]
     fn each_text_has_its_number() {
         let mut text = *b"xxxxxxxxxx";
-        write_number(1234, &mut text);
-        assert_eq!(&text, b"00001234xx");
+        write_number(0x1234, &mut text);
+        assert_eq!(&text, b"aaaabcdexx");
+        write_number(0x1234, &mut text[..2]);
+        assert_eq!(&text, b"deaabcdexx");
     }
 
     #[test]
