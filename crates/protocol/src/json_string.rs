@@ -5,7 +5,10 @@
 
 use std::borrow::Cow;
 
-use crate::marks::{Pair, WINDOW, chunk, leading, marks, needing_escape, needs_escape, window};
+use crate::marks::{
+    Pair, WINDOW, chunk, has_none, leading, marks, needing_escape, needing_escape_or_not_ascii,
+    needs_escape, window,
+};
 
 /// Reads a string from behind its first quote: what it means, and how many bytes it takes up
 /// to and with its last quote.
@@ -41,8 +44,14 @@ pub(crate) fn unescape(raw: &[u8]) -> Option<Cow<'_, str>> {
 
 /// Appends the text as a JSON string.
 pub(crate) fn write(text: &str, out: &mut Vec<u8>) {
-    out.push(b'"');
     let text = text.as_bytes();
+    out.reserve(text.len() + 2);
+    out.push(b'"');
+    if text.len() <= WINDOW && has_none(text, needing_escape) {
+        out.extend_from_slice(text);
+        out.push(b'"');
+        return;
+    }
     let mut at = 0;
     while let Some(pair) = chunk(text, at) {
         let mut marked = marks(window(pair), needs_escape);
@@ -73,6 +82,9 @@ pub(crate) fn write(text: &str, out: &mut Vec<u8>) {
 /// Is this what may stand between the quotes of a string, and means itself?
 #[inline]
 pub(crate) fn is_plain(text: &[u8]) -> bool {
+    if text.len() <= WINDOW && has_none(text, needing_escape_or_not_ascii) {
+        return true;
+    }
     let is_utf8 = || text.is_ascii() || std::str::from_utf8(text).is_ok();
     plain_prefix(text) == text.len() && is_utf8()
 }

@@ -69,6 +69,20 @@ pub(crate) fn leading(text: &[u8], most_words: usize, marks: impl Fn(u64) -> u64
     length
 }
 
+/// Is no byte of a short text of a kind? `marks` is as with [`leading`].
+#[inline]
+pub(crate) fn has_none(text: &[u8], marks: impl Fn(u64) -> u64) -> bool {
+    let mut last = [b' '; 8];
+    match text.last_chunk() {
+        // Some of it is looked at twice, which costs less than to look at single bytes.
+        Some(word) => last = *word,
+        None => last.iter_mut().zip(text).for_each(|(to, byte)| *to = *byte),
+    }
+    let words = text.as_chunks().0.iter().chain([&last]);
+    // Without an early end, so that the compiler makes vector code of it.
+    words.fold(0, |found, word| found | marks(u64::from_le_bytes(*word))) == 0
+}
+
 /// The kind of [`needs_escape`], in words.
 #[inline]
 pub(crate) const fn needing_escape(word: u64) -> u64 {
@@ -130,6 +144,17 @@ mod tests {
                         leading(&text, 3, needing_escape_or_not_ascii),
                         first(&|byte| needs_escape(byte) || !byte.is_ascii()),
                     );
+                    for end in [at + 1, at + 2, 24] {
+                        let text = &text[..end];
+                        let some = |is_marked: &dyn Fn(u8) -> bool| {
+                            text.iter().any(|byte| is_marked(*byte))
+                        };
+                        assert_eq!(!has_none(text, needing_escape), some(&needs_escape));
+                        assert_eq!(
+                            !has_none(text, needing_escape_or_not_ascii),
+                            some(&|byte| needs_escape(byte) || !byte.is_ascii()),
+                        );
+                    }
                 }
             }
         }

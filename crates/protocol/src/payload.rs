@@ -149,7 +149,7 @@ impl Payload {
     }
 
     /// Does `resultType` say that this is all there is?
-    pub(crate) fn is_complete(&self) -> bool {
+    pub fn is_complete(&self) -> bool {
         let found = self.noted_span(|noted| &noted.result_type, RESULT_TYPE);
         found == Some(b"\"complete\"") || self.result_type().as_deref() == Some("complete")
     }

@@ -107,7 +107,8 @@ impl CallToolResult {
     pub fn read_plain(payload: &Payload) -> Option<Self> {
         let text = payload.text();
         if let Some((text, is_complete)) = payload.one_text() {
-            let mut result = Self::text(std::str::from_utf8(text).ok()?);
+            // Copied before it is looked at: what begins at a word is looked at word by word.
+            let mut result = Self::text(String::from_utf8(text.to_vec()).ok()?);
             result.result_type = is_complete.then_some(ResultType::Complete);
             result.meta = read_meta(payload.meta())?;
             return Some(result);

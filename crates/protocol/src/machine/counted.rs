@@ -81,6 +81,20 @@ impl<V> Counted<V> {
         }
     }
 
+    /// Drops a value where it stands: true if there was one.
+    #[inline]
+    pub(crate) fn forget(&mut self, key: u64) -> bool {
+        let index = self.index(key);
+        match self.near.get_mut(index) {
+            Some(place) if place.as_ref().is_some_and(|(found, _)| *found == key) => {
+                *place = None;
+                self.taken -= 1;
+                true
+            }
+            _ => !self.far.is_empty() && self.far.remove(&key).is_some(),
+        }
+    }
+
     /// Takes out every value that this says yes to, in no order.
     pub(crate) fn extract_if(&mut self, mut wanted: impl FnMut(&V) -> bool) -> Vec<(u64, V)> {
         let mut found: Vec<(u64, V)> = self
@@ -160,6 +174,7 @@ mod tests {
     enum Step {
         Insert(u64),
         Remove(u64),
+        Forget(u64),
         ExtractEven,
         Drain,
     }
@@ -168,7 +183,8 @@ mod tests {
         let key = prop_oneof![0..20_u64, 250..270_u64, Just(u64::MAX), 0..4096_u64];
         let step = prop_oneof![
             8 => key.clone().prop_map(Step::Insert),
-            4 => key.prop_map(Step::Remove),
+            2 => key.clone().prop_map(Step::Remove),
+            2 => key.prop_map(Step::Forget),
             1 => Just(Step::ExtractEven),
             1 => Just(Step::Drain),
         ];
@@ -194,6 +210,10 @@ mod tests {
                         prop_assert_eq!(found.get(key), expected.get(&key));
                         prop_assert_eq!(found.get_mut(key), expected.get_mut(&key));
                         prop_assert_eq!(found.remove(key), expected.remove(&key));
+                        prop_assert!(!found.contains_key(key));
+                    }
+                    Step::Forget(key) => {
+                        prop_assert_eq!(found.forget(key), expected.remove(&key).is_some());
                         prop_assert!(!found.contains_key(key));
                     }
                     Step::ExtractEven => {

@@ -60,6 +60,12 @@ impl<T> Pending<T> {
         self.entries.remove(id.cast_unsigned())
     }
 
+    /// The same for one of which nobody needs anything more.
+    #[inline]
+    pub(crate) fn forget(&mut self, id: i64) {
+        self.entries.forget(id.cast_unsigned());
+    }
+
     /// The number of the request that an id belongs to.
     ///
     /// All our ids are integers, so a peer that echoes `"7"` for `7` can mean nothing else.
@@ -75,6 +81,7 @@ impl<T> Pending<T> {
         as_number(id).is_some_and(|number| (1..self.next_id).contains(&number))
     }
 
+    #[inline]
     pub(crate) fn get(&self, id: i64) -> Option<&Entry<T>> {
         self.entries.get(id.cast_unsigned())
     }

@@ -182,6 +182,7 @@ impl Backoff {
 impl ClientMachine {
     /// Makes a call as [`Input::Call`] does, and lends its request to whoever
     /// writes it. Without one, what must happen next is appended as always.
+    #[inline]
     pub fn call(
         &mut self,
         now: Instant,
@@ -243,23 +244,22 @@ impl ClientMachine {
         out: &mut Vec<Output>,
     ) -> Option<(CallKey, Payload)> {
         let UsualResult { id, result } = received;
+        // What is in the tables is not moved out of them: it is dropped where it stands.
+        let owner = self.pending.get(id).map(|entry| &entry.owner);
+        if let Some(&Owner::Call(key)) = owner
+            && self.is_all(&result)
+        {
+            self.pending.forget(id);
+            return self.end_granted(key).then_some((key, result));
+        }
         let Some(entry) = self.pending.remove(id) else {
             let message = Response::new(RequestId::from(id), Ok(result)).into();
             let (lane, frame) = (Lane::SHARED, Ok(Frame::Single(message)));
             self.handle(now, Input::Received { lane, frame }, out);
             return None;
         };
-        match entry.owner {
-            Owner::Call(key) if self.is_all(&result) => {
-                let call = self.calls.remove(key.0)?;
-                self.note_level(call);
-                Some((key, result))
-            }
-            _ => {
-                self.answered(now, entry, Ok(result), out);
-                None
-            }
-        }
+        self.answered(now, entry, Ok(result), out);
+        None
     }
 
     /// Does a call end with this result?
@@ -512,6 +512,20 @@ impl ClientMachine {
             self.note_level(call);
         }
         out.push(Output::Finished { key, outcome });
+    }
+
+    /// Lets go of a call that was granted: true if there is one.
+    #[inline]
+    fn end_granted(&mut self, key: CallKey) -> bool {
+        match self.calls.get(key.0) {
+            Some(call) if call.method == Method::LoggingSetLevel => {
+                if let Some(call) = self.calls.remove(key.0) {
+                    self.note_level(call);
+                }
+                true
+            }
+            _ => self.calls.forget(key.0),
+        }
     }
 
     /// The next session is told the same as this one.
