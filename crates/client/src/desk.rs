@@ -95,6 +95,11 @@ impl Desk {
         self.is_over
     }
 
+    /// How many calls have no outcome yet, without those that wait for the server to read.
+    pub(crate) fn open_calls(&self) -> usize {
+        self.machine.open_calls()
+    }
+
     /// Do calls wait for the server to read?
     pub(crate) fn holds(&self) -> bool {
         !self.held.is_empty()

@@ -101,7 +101,7 @@ impl Inbox {
         };
         let found = ready!(slot.poll(cx));
         if let Found::Outcome(_) = found {
-            state.slots.remove(key);
+            state.slots.forget(key);
         }
         Poll::Ready(found)
     }

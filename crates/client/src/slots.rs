@@ -44,6 +44,16 @@ impl Slots {
         }
     }
 
+    /// Drops a slot where it stands.
+    #[inline]
+    pub(crate) fn forget(&mut self, key: CallKey) {
+        let index = self.index(key);
+        match self.near.get_mut(index) {
+            Some(place) if place.as_ref().is_some_and(|(found, _)| *found == key) => *place = None,
+            _ => drop(self.far.remove(&key)),
+        }
+    }
+
     #[inline]
     pub(crate) fn remove(&mut self, key: CallKey) -> Option<Slot> {
         let index = self.index(key);
@@ -149,6 +159,9 @@ mod tests {
             assert_eq!(number.text(), key.0.to_string().as_str());
             assert!(slots.get_mut(key).is_none());
             assert!(slots.remove(key).is_none());
+            slots.insert(key, slot(key));
+            slots.forget(key);
+            assert!(slots.get_mut(key).is_none());
         }
         assert_eq!(slots.iter_mut().count(), 0);
     }

@@ -20,6 +20,8 @@ use crate::error::ErrorKind;
 /// The task that a call has become, if it has.
 pub(crate) fn begun(era: Era, as_task: bool, payload: &Payload) -> Result<Option<Task>, ErrorKind> {
     match era {
+        // Nearly every result says so, and saying it is cheaper to see than not saying it.
+        Era::Stateless if payload.is_complete() => Ok(None),
         Era::Stateless if payload.result_type().as_deref() == Some("task") => {
             decode(payload).map(Some)
         }

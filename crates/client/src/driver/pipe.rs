@@ -1,8 +1,8 @@
 //! A connection on a pipe: the standard streams of a process, or memory.
 //!
-//! In this order, because what is further on its way goes first: what users want, lines that
-//! have come, writing, reading, the end of the process, time. Calls are gathered as long as
-//! there are any and written together.
+//! In this order, because what is further on its way goes first: what users want, writing, lines
+//! that have come, reading, the end of the process, time. Calls are gathered as long as there are
+//! any and written together.
 //!
 //! Specification: basic/transports (stdio), basic/lifecycle (shutdown).
 
@@ -142,19 +142,16 @@ where
         let (mut reads, mut lines) = (0, 0);
         loop {
             self.take_commands(cx);
-            lines += self.take_lines();
+            // What is asked for is on its way while what has come is taken.
+            self.flush(cx);
+            let portion = self.portion();
+            let taken = self.take_lines(portion);
+            lines += taken;
             self.keep_time();
             if self.seen.restarts {
                 return Poll::Ready(Ended::Restart);
             }
-            let is_flushed = match self.lines.poll_flush(cx) {
-                Poll::Ready(Ok(())) => true,
-                Poll::Ready(Err(error)) => {
-                    self.lose(format!("its input cannot be written to: {error}"));
-                    true
-                }
-                Poll::Pending => false,
-            };
+            let is_flushed = self.flush(cx);
             if self.desk.is_over() {
                 return Poll::Ready(Ended::Over);
             }
@@ -165,6 +162,11 @@ where
                 };
                 self.desk.release(now(), &mut wire);
                 continue;
+            }
+            if taken >= portion {
+                // Those who have their answers go on before more is taken.
+                cx.waker().wake_by_ref();
+                return Poll::Pending;
             }
             if !self.is_read {
                 match self.lines.poll_read(cx) {
@@ -199,6 +201,18 @@ where
         }
     }
 
+    /// Writes what is to be written, and says whether that is all.
+    fn flush(&mut self, cx: &mut Context<'_>) -> bool {
+        match self.lines.poll_flush(cx) {
+            Poll::Ready(Ok(())) => true,
+            Poll::Ready(Err(error)) => {
+                self.lose(format!("its input cannot be written to: {error}"));
+                true
+            }
+            Poll::Pending => false,
+        }
+    }
+
     /// Takes what users want.
     fn take_commands(&mut self, cx: &Context<'_>) {
         let mut commands = std::mem::take(&mut self.commands);
@@ -223,11 +237,20 @@ where
         self.commands = commands;
     }
 
-    /// Takes the lines that are there, and says how many there were.
-    fn take_lines(&mut self) -> usize {
+    /// How many lines are taken in one go: half as many as calls are out. While the server is at
+    /// what the first half asks for next, we are at the answers of the other, and neither has to
+    /// be put to sleep and woken for each batch.
+    fn portion(&self) -> usize {
+        (self.desk.open_calls() / 2).clamp(PORTION, LINES)
+    }
+
+    /// Takes the lines that are there, but no more than these, and says how many there were.
+    fn take_lines(&mut self, most: usize) -> usize {
         let mut time = None;
         let mut count = 0;
-        while let Some(line) = self.lines.next_line() {
+        while count < most
+            && let Some(line) = self.lines.next_line()
+        {
             count += 1;
             let time = *time.get_or_insert_with(now);
             self.take_line(time, line);
@@ -417,6 +440,9 @@ const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// A request from this size on is not copied between those that wait.
 const LARGE: usize = 16 * 1024;
+
+/// Fewer lines are not worth a write of their own for what they set going.
+const PORTION: usize = 24;
 
 /// After so many reads in a row, or so many lines, others have their turn. The runtime would let
 /// it be 128 reads, which is long when each brings hundreds of lines.

@@ -9,6 +9,7 @@
 
 #![cfg(target_os = "linux")]
 
+mod batches;
 mod cancelling;
 mod case;
 mod cycles;

@@ -76,16 +76,16 @@ impl Peer {
         written.expect("somebody reads");
     }
 
-    pub(crate) async fn answer(&mut self, request: &Value, mut result: Value) {
-        if request["params"]["_meta"]
-            .get("io.modelcontextprotocol/protocolVersion")
-            .is_some()
-            && result.get("resultType").is_none()
-        {
-            result["resultType"] = "complete".into();
-        }
-        self.send(json!({"jsonrpc": "2.0", "id": request["id"], "result": result}))
-            .await;
+    pub(crate) async fn answer(&mut self, request: &Value, result: Value) {
+        self.send(answer(request, result)).await;
+    }
+
+    /// Answers all of them in one write.
+    pub(crate) async fn answer_all(&mut self, requests: &[Value], result: &Value) {
+        let answers = requests
+            .iter()
+            .map(|request| format!("{}\n", answer(request, result.clone())));
+        self.raw(&answers.collect::<String>()).await;
     }
 
     /// Writes this again and again until nobody reads it, in a thread of its own.
@@ -102,6 +102,17 @@ impl Peer {
         self.send(json!({"jsonrpc": "2.0", "method": method, "params": params}))
             .await;
     }
+}
+
+fn answer(request: &Value, mut result: Value) -> Value {
+    if request["params"]["_meta"]
+        .get("io.modelcontextprotocol/protocolVersion")
+        .is_some()
+        && result.get("resultType").is_none()
+    {
+        result["resultType"] = "complete".into();
+    }
+    json!({"jsonrpc": "2.0", "id": request["id"], "result": result})
 }
 
 /// A result of a tool that is one text.
