@@ -31,7 +31,7 @@ pub(crate) async fn run(args: &Status, app: &App) -> Result<Outcome, Failure> {
         },
         || Json::object([("gateways", Json::List(gateways.clone()))]),
     )
-    .lines("gateways"))
+    .lines(&["gateways"]))
 }
 
 fn shown(page: Page, gateway: &Json, is_of_several: bool) -> Page {
