@@ -34,7 +34,7 @@ use crate::watches::Watches;
 pub(crate) use pursuit::Pursuit;
 
 use answers::{Fits, error_of};
-use names::NameTable;
+use names::{NameTable, Named};
 
 /// A hub as a service.
 pub(crate) struct Relay(Arc<Inner>);
@@ -150,7 +150,7 @@ impl Inner {
         match params_of(&context).and_then(|params| member_of(params.name(), "name")) {
             Ok(name) => {
                 let catalog = self.hub.catalog();
-                let name = self.names.tool(&catalog, &name);
+                let name = self.names.known(Named::Tool, &catalog, &name);
                 if let Err(error) = caller::check_headers(&context, &catalog, &name) {
                     return Answer::Error(error);
                 }
@@ -179,7 +179,7 @@ impl Inner {
     async fn fill(&self, context: Context) -> Answer {
         match params_of(&context).and_then(|params| member_of(params.name(), "name")) {
             Ok(name) => {
-                let name = self.names.prompt(&self.hub.catalog(), &name);
+                let name = self.names.known(Named::Prompt, &self.hub.catalog(), &name);
                 let call = |hub: &Hub| hub.prompt::<String, String>(&name, []);
                 self.relay::<_, GetPromptResult>(context, call).await
             }
@@ -206,7 +206,9 @@ impl Inner {
         match params {
             Ok(mut params) => {
                 if let CompletionReference::Prompt(prompt) = &mut params.reference {
-                    prompt.name = self.names.prompt(&self.hub.catalog(), &prompt.name);
+                    prompt.name =
+                        self.names
+                            .known(Named::Prompt, &self.hub.catalog(), &prompt.name);
                 }
                 self.relay::<_, CompleteResult>(context, |hub| hub.complete(params))
                     .await

@@ -13,6 +13,7 @@ use switchboard_server::{Answer, Call};
 
 use super::Inner;
 use super::answers::answer_with;
+use super::names::Named;
 
 impl Inner {
     pub(super) fn list_tools(&self, call: &Call<'_>) -> Answer {
@@ -24,9 +25,12 @@ impl Inner {
             |(from, count)| {
                 let tools = entries.skip(from).take(count).map(|entry| {
                     let mut tool = catalog.definition(entry);
-                    let shown =
-                        self.names
-                            .tool_shown(&catalog, &entry.tool.name, entry.name.as_str());
+                    let shown = self.names.shown(
+                        Named::Tool,
+                        &catalog,
+                        &entry.tool.name,
+                        entry.name.as_str(),
+                    );
                     shown.clone_into(&mut tool.name);
                     tool
                 });
@@ -50,9 +54,12 @@ impl Inner {
             |(from, count)| {
                 let prompts = entries.skip(from).take(count).map(|entry| {
                     let mut prompt = entry.definition();
-                    let shown =
-                        self.names
-                            .prompt_shown(&catalog, &entry.prompt.name, entry.name.as_str());
+                    let shown = self.names.shown(
+                        Named::Prompt,
+                        &catalog,
+                        &entry.prompt.name,
+                        entry.name.as_str(),
+                    );
                     shown.clone_into(&mut prompt.name);
                     prompt
                 });

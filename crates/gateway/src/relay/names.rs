@@ -23,6 +23,22 @@ struct Plain {
     prompts: HashMap<String, Option<String>>,
 }
 
+/// What has a name.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Named {
+    Tool,
+    Prompt,
+}
+
+impl Plain {
+    const fn of(&self, kind: Named) -> &HashMap<String, Option<String>> {
+        match kind {
+            Named::Tool => &self.tools,
+            Named::Prompt => &self.prompts,
+        }
+    }
+}
+
 impl NameTable {
     pub(crate) const fn new(names: Names) -> Self {
         Self {
@@ -31,41 +47,23 @@ impl NameTable {
         }
     }
 
-    /// What the hub calls the tool that a client calls so.
-    pub(crate) fn tool(&self, catalog: &Catalog, name: &str) -> String {
+    /// What the hub calls what a client calls so.
+    pub(crate) fn known(&self, kind: Named, catalog: &Catalog, name: &str) -> String {
         let plain = self.plain(catalog);
-        let known = plain.as_ref().and_then(|plain| plain.tools.get(name));
+        let known = plain.as_ref().and_then(|plain| plain.of(kind).get(name));
         known.cloned().flatten().unwrap_or_else(|| name.to_owned())
     }
 
-    /// The same of a prompt.
-    pub(crate) fn prompt(&self, catalog: &Catalog, name: &str) -> String {
-        let plain = self.plain(catalog);
-        let known = plain.as_ref().and_then(|plain| plain.prompts.get(name));
-        known.cloned().flatten().unwrap_or_else(|| name.to_owned())
-    }
-
-    /// What clients call a tool.
-    pub(crate) fn tool_shown<'a>(
+    /// What clients call what its server calls so, and the hub so.
+    pub(crate) fn shown<'a>(
         &self,
+        kind: Named,
         catalog: &Catalog,
         own: &'a str,
         exposed: &'a str,
     ) -> &'a str {
         let plain = self.plain(catalog);
-        let is_plain = plain.is_some_and(|plain| matches!(plain.tools.get(own), Some(Some(_))));
-        if is_plain { own } else { exposed }
-    }
-
-    /// What clients call a prompt.
-    pub(crate) fn prompt_shown<'a>(
-        &self,
-        catalog: &Catalog,
-        own: &'a str,
-        exposed: &'a str,
-    ) -> &'a str {
-        let plain = self.plain(catalog);
-        let is_plain = plain.is_some_and(|plain| matches!(plain.prompts.get(own), Some(Some(_))));
+        let is_plain = plain.is_some_and(|plain| matches!(plain.of(kind).get(own), Some(Some(_))));
         if is_plain { own } else { exposed }
     }
 

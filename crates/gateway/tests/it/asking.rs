@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use switchboard_client::Handlers;
-use switchboard_protocol::Era;
+use serde_json::{Value, json};
+use switchboard_client::{Handlers, OnBehalf, Payload, RawJson};
+use switchboard_protocol::jsonrpc::{ErrorCode, ErrorObject};
+use switchboard_protocol::{Era, Method};
 
 use crate::cell::{Cell, Eras, connect, in_each, soon};
 
@@ -58,6 +60,75 @@ async fn a_client_that_cannot_be_asked_is_told_so() {
         cell.close().await;
     })
     .await;
+}
+
+#[tokio::test]
+async fn a_stateless_client_is_told_what_it_would_have_to_declare() {
+    for server in [Era::Handshake, Era::Stateless] {
+        let client = Era::Stateless;
+        let cell = Cell::open(Eras { client, server }, &["one"]).await;
+        let other = connect(&cell.gateway, client, Handlers::new()).await;
+        let error = soon(other.call("one__greet")).await.unwrap_err();
+        let refusal = error.refusal().unwrap();
+        assert_eq!(refusal.code, ErrorCode::MISSING_CLIENT_CAPABILITY);
+        let data: Value = refusal.data.as_ref().unwrap().decode().unwrap();
+        assert!(
+            data["requiredCapabilities"]["elicitation"].is_object(),
+            "{data}"
+        );
+        cell.close().await;
+    }
+}
+
+#[tokio::test]
+async fn a_question_that_is_left_open_is_asked_again_and_its_call_runs_once() {
+    let eras = Eras {
+        client: Era::Stateless,
+        server: Era::Handshake,
+    };
+    let cell = Cell::open(eras, &["one"]).await;
+    let first = ask(&cell, json!({"name": "one__greet"})).await.unwrap();
+    let (name, state) = question(&first);
+    // Somebody who goes away does not keep others from being asked.
+    let away = ask(&cell, json!({"name": "one__greet"})).await.unwrap();
+    assert_ne!(question(&away).1, state);
+    let nothing = json!({"name": "one__greet", "requestState": state, "inputResponses": {}});
+    let again = ask(&cell, nothing.clone()).await.unwrap();
+    let (same, state) = question(&again);
+    assert_eq!(same, name);
+    let answer = json!({"action": "accept", "content": {"name": "Ada"}});
+    let answers = json!({"name": "one__greet", "requestState": state,
+        "inputResponses": {name: answer}});
+    let last = ask(&cell, answers.clone()).await.unwrap();
+    assert_eq!(last["content"][0]["text"], "Hello, Ada!");
+    // What was taken up once is not taken up again.
+    for spent in [nothing, answers] {
+        let error = ask(&cell, spent).await.unwrap_err();
+        assert_eq!(error.code, ErrorCode::INVALID_PARAMS, "{error:?}");
+        assert!(error.message.contains("requestState"), "{error:?}");
+    }
+    cell.close().await;
+}
+
+/// Calls a tool as somebody who answers later.
+async fn ask(cell: &Cell, params: Value) -> Result<Value, ErrorObject> {
+    let mut whom = OnBehalf::new(RawJson::encode(&json!({"elicitation": {}})).unwrap());
+    whom.is_asked_himself = true;
+    let params = Payload::encode(&params).unwrap();
+    let call = cell.client.pass_on(Method::ToolsCall.into(), Some(params));
+    match soon(call.on_behalf(whom)).await {
+        Ok(result) => Ok(result.decode().unwrap()),
+        Err(error) => Err(error.refusal().unwrap().clone()),
+    }
+}
+
+/// The name of the one question in a result, and what is to be brought back with its answer.
+fn question(result: &Value) -> (String, String) {
+    assert_eq!(result["resultType"], "input_required", "{result}");
+    let questions = result["inputRequests"].as_object().unwrap();
+    assert_eq!(questions.len(), 1, "{result}");
+    let state = result["requestState"].as_str().unwrap();
+    (questions.keys().next().unwrap().clone(), state.to_owned())
 }
 
 #[tokio::test]

@@ -11,7 +11,7 @@ use switchboard_client::types::{
 };
 use switchboard_client::{Client, Handlers, Mode, Spec};
 use switchboard_gateway::{Gateway, Names};
-use switchboard_hub::{Hub, HubBuilder};
+use switchboard_hub::{Hub, HubBuilder, ServerConfig, Sharing};
 use switchboard_protocol::{Era, Revision};
 use tokio::time::timeout;
 
@@ -51,6 +51,21 @@ impl Cell {
 
     pub(crate) async fn open_as(eras: Eras, servers: &[&str], names: Names) -> Self {
         let servers = servers.iter().map(|name| server(name, eras.server));
+        Self::open_before(eras.client, servers, names).await
+    }
+
+    /// With a server that each client has alone.
+    pub(crate) async fn open_alone(eras: Eras, name: &str) -> Self {
+        let mut server = server(name, eras.server);
+        server.sharing = Sharing::PerClient;
+        Self::open_before(eras.client, [server].into_iter(), Names::Server).await
+    }
+
+    async fn open_before(
+        client: Era,
+        servers: impl Iterator<Item = ServerConfig>,
+        names: Names,
+    ) -> Self {
         let hub = servers.fold(Hub::builder(), HubBuilder::server);
         let gateway = Gateway::builder(hub).names(names).build();
         for status in soon(gateway.hub().connect_all()).await {
@@ -65,7 +80,7 @@ impl Cell {
                 .unwrap()
                 .push(message.data.as_str().to_owned());
         });
-        let client = connect(&gateway, eras.client, user).await;
+        let client = connect(&gateway, client, user).await;
         Self {
             client,
             gateway,

@@ -7,12 +7,13 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use switchboard_hub::ServerConfig;
 use switchboard_protocol::types::{
-    CallToolResult, ContentBlock, CreateMessageRequestParams, LoggingLevel, Resource,
+    CallToolResult, ContentBlock, CreateMessageRequestParams, LoggingLevel, Meta, Resource,
     SamplingMessage,
 };
 use switchboard_protocol::{Era, Revision};
 use switchboard_server::{
-    Context, Elicited, Failure, Progress, Server, prompt, resource, template, tool,
+    Context, Elicited, Failure, MemoryTasks, Progress, Server, TaskMode, prompt, resource,
+    template, tool,
 };
 use tokio::net::TcpStream;
 
@@ -69,11 +70,20 @@ struct Row {
 }
 
 fn behind() -> Server {
-    let server = Server::new("behind", "1.0.0").instructions("Be kind.");
+    let server = Server::new("behind", "1.0.0")
+        .instructions("Be kind.")
+        .tasks(MemoryTasks::default());
     let (handle, touching) = (server.handle(), server.handle());
     server
         .tool(tool("add", async |add: Add| add.a + add.b))
         .tool(tool("pid", async || std::process::id()))
+        .tool(tool("abilities", async |context: Context| {
+            serde_json::to_string(context.capabilities()).unwrap_or_default()
+        }))
+        .tool(tool("said", async |context: Context| {
+            context.meta().map_or(String::new(), said)
+        }))
+        .tool(tool("slow", async || "at last").task(TaskMode::WhenPossible))
         .tool(tool("fail", async || -> Result<String, String> {
             Err("it cannot".to_owned())
         }))
@@ -131,6 +141,15 @@ fn behind() -> Server {
         .prompt(prompt("review", async |name: Name| {
             format!("Review it for {}.", name.name)
         }))
+}
+
+/// What a client has attached, but for what the protocol itself wants.
+fn said(meta: Meta) -> String {
+    let mut meta = serde_json::to_value(meta).unwrap_or_default();
+    if let Some(members) = meta.as_object_mut() {
+        members.retain(|name, _| name.starts_with("com.example/"));
+    }
+    meta.to_string()
 }
 
 async fn greet(context: Context) -> Result<String, Failure> {

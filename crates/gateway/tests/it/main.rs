@@ -2,6 +2,7 @@
 //!
 //! - `child`: a server of one era; `cell`: a client of one era at a gateway before it
 //! - `calling`, `asking`, `listing`, `tracing`: what must be the same in all four cells
+//! - `rooms`: servers that each client has alone
 //! - `house`: a gateway over HTTP; `access`, `bounds`: who may call, and how much
 
 #![expect(
@@ -17,4 +18,5 @@ mod cell;
 mod child;
 mod house;
 mod listing;
+mod rooms;
 mod tracing;

@@ -1,0 +1,59 @@
+//! Servers that each client has alone, in all four cells.
+
+use std::path::Path;
+
+use switchboard_client::Handlers;
+use switchboard_protocol::Era;
+
+use crate::cell::{Cell, connect, in_each, soon};
+
+#[tokio::test]
+async fn each_client_has_its_own() {
+    in_each(|eras| async move {
+        let cell = Cell::open_alone(eras, "one").await;
+        let other = connect(&cell.gateway, eras.client, Handlers::new()).await;
+        let pid = cell.text("one__pid").await;
+        let others = soon(other.call("one__pid")).await.unwrap().joined_text();
+        assert_ne!(pid, others, "{eras:?}");
+        assert_eq!(cell.text("one__pid").await, pid);
+        soon(other.close()).await;
+        cell.close().await;
+        for pid in [pid, others] {
+            assert!(!Path::new("/proc").join(&pid).exists(), "{pid} {eras:?}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn it_hears_what_the_client_can_do() {
+    in_each(|eras| async move {
+        let cell = Cell::open_alone(eras, "one").await;
+        let other = connect(&cell.gateway, eras.client, Handlers::new()).await;
+        let can = cell.text("one__abilities").await;
+        assert!(can.contains("sampling") && can.contains("roots"), "{can}");
+        let can = soon(other.call("one__abilities")).await.unwrap();
+        let can = can.joined_text();
+        assert!(!can.contains("sampling") && !can.contains("roots"), "{can}");
+        cell.close().await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_stateless_server_hears_it_though_it_is_shared() {
+    in_each(|eras| async move {
+        if eras.server == Era::Handshake {
+            return;
+        }
+        let cell = Cell::open(eras, &["one"]).await;
+        let other = connect(&cell.gateway, eras.client, Handlers::new()).await;
+        let can = cell.text("one__abilities").await;
+        assert!(can.contains("sampling") && can.contains("roots"), "{can}");
+        let can = soon(other.call("one__abilities")).await.unwrap();
+        let can = can.joined_text();
+        assert!(!can.contains("sampling") && !can.contains("roots"), "{can}");
+        cell.close().await;
+    })
+    .await;
+}
