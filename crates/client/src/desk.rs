@@ -216,6 +216,7 @@ impl Desk {
 
     /// Takes a result that was read in one go. When there are no more of them for now, what came
     /// of all is to be [handed over](Self::hand_over).
+    #[inline(always)]
     pub(crate) fn receive(&mut self, now: Instant, received: UsualResult, wire: &mut impl Wire) {
         if let Some((key, result)) = self.machine.receive(now, received, &mut self.out) {
             self.deliver(key, Ok(result));
@@ -332,6 +333,7 @@ impl Desk {
         self.deliver(key, outcome);
     }
 
+    #[inline(always)]
     fn deliver(&mut self, key: CallKey, outcome: Outcome) {
         if !self.channels.is_empty()
             && let Some(channel) = self.channels.remove(&key)

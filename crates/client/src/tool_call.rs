@@ -254,7 +254,7 @@ fn arguments_of<A: DeserializeOwned>(params: &Payload) -> Result<A, Arc<serde_js
 
 /// What only calls of tools can be told.
 impl<T> Call<T> {
-    #[inline]
+    #[inline(always)]
     fn tool(mut self, change: impl FnOnce(&mut ToolCall)) -> Self {
         if let Body::Tool(tool) = &mut self.body {
             change(tool);
@@ -265,7 +265,7 @@ impl<T> Call<T> {
 
 impl Call<CallToolResult> {
     /// All arguments at once: anything that is written as a JSON object.
-    #[inline]
+    #[inline(always)]
     pub fn args(self, arguments: &(impl Serialize + ?Sized)) -> Self {
         self.tool(|tool| {
             tool.arguments = match Payload::encode_call(&tool.name, arguments) {

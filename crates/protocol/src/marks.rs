@@ -72,15 +72,15 @@ pub(crate) fn leading(text: &[u8], most_words: usize, marks: impl Fn(u64) -> u64
 /// Is no byte of a short text of a kind? `marks` is as with [`leading`].
 #[inline]
 pub(crate) fn has_none(text: &[u8], marks: impl Fn(u64) -> u64) -> bool {
-    let mut last = [b' '; 8];
-    match text.last_chunk() {
+    let last = match text.last_chunk() {
         // Some of it is looked at twice, which costs less than to look at single bytes.
-        Some(word) => last = *word,
-        None => last.iter_mut().zip(text).for_each(|(to, byte)| *to = *byte),
-    }
-    let words = text.as_chunks().0.iter().chain([&last]);
+        Some(word) => u64::from_le_bytes(*word),
+        // Not copied into a word: what was written in pieces is slow to be read as a whole.
+        None => text.iter().fold(SPACES, |word, byte| word << 8 | u64::from(*byte)),
+    };
+    let words = text.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word));
     // Without an early end, so that the compiler makes vector code of it.
-    words.fold(0, |found, word| found | marks(u64::from_le_bytes(*word))) == 0
+    words.fold(marks(last), |found, word| found | marks(word)) == 0
 }
 
 /// The kind of [`needs_escape`], in words.
@@ -108,6 +108,8 @@ const fn too_small(word: u64) -> u64 {
     quote | backslash | control
 }
 
+/// Bytes that are of no kind.
+const SPACES: u64 = ONES * b' ' as u64;
 const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGH: u64 = 0x8080_8080_8080_8080;
 

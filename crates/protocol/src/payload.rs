@@ -114,6 +114,7 @@ impl Payload {
     }
 
     /// Makes what was noted of a part of a frame its payload, without a count of another owner.
+    #[inline(always)]
     pub(crate) fn of_frame(mut frame: Bytes, part: &Range<usize>, noted: Noted) -> Self {
         frame.truncate(part.end);
         frame.advance(part.start.min(part.end));

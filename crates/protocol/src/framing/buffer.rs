@@ -66,6 +66,7 @@ impl Buffer {
     }
 
     /// Takes bytes off the front, sharing them.
+    #[inline(always)]
     pub(super) fn take(&mut self, length: usize) -> Bytes {
         self.searched = 0;
         if length > KEPT {

@@ -166,6 +166,7 @@ pub fn write_line(message: &[u8], out: &mut Vec<u8>) {
 }
 
 /// The line without what is no part of its text; `None` if nothing is left.
+#[inline(always)]
 fn text(mut line: Bytes) -> Option<Line> {
     let mut end = line.len();
     if line.last() == Some(&b'\n') {
@@ -178,6 +179,11 @@ fn text(mut line: Bytes) -> Option<Line> {
     if line.first().is_some_and(u8::is_ascii_graphic) {
         return Some(Line::Text(line));
     }
+    unusual_text(line)
+}
+
+#[cold]
+fn unusual_text(mut line: Bytes) -> Option<Line> {
     if line.starts_with(BYTE_ORDER_MARK) {
         line.advance(BYTE_ORDER_MARK.len());
     }
