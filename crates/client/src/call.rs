@@ -391,7 +391,11 @@ impl Options {
         let mut request = Some((method, params));
         poll_fn(|cx| {
             if let Some((method, params)) = request.take() {
-                self.depart(CallRequest::new(self.key, method, params), cx)?;
+                self.depart(cx, |request, _| {
+                    request.method = method;
+                    request.params = params;
+                    Ok::<_, ErrorKind>(())
+                })?;
             }
             self.poll_outcome(cx).map_err(ErrorKind::from)
         })
@@ -400,15 +404,18 @@ impl Options {
 
     /// Makes one request of this call, for the task that polls it.
     ///
-    /// A call may take several requests; each has a key of its own, but for the first.
+    /// A call may take several requests; each has a key of its own, but for the first. What is
+    /// asked for is filled in where the request is made: it is dear to move.
     #[inline]
-    pub(crate) fn depart(
+    pub(crate) fn depart<E: From<ErrorKind>>(
         &mut self,
-        mut request: CallRequest,
         cx: &Context<'_>,
-    ) -> Result<(), ErrorKind> {
+        fill: impl FnOnce(&mut CallRequest, &Shared) -> Result<(), E>,
+    ) -> Result<(), E> {
         self.give_up();
         let shared = self.client.shared();
+        let mut request = CallRequest::new(self.key, Method::ToolsCall, None);
+        fill(&mut request, shared)?;
         if self.was_sent {
             request.key = shared.next_key();
         }
@@ -424,8 +431,8 @@ impl Options {
             }
         }
         let key = request.key;
-        if !shared.inbox.ask(key, Command::Call(request), cx) {
-            return Err(shared.why_over());
+        if !shared.inbox.ask(key, request, cx) {
+            return Err(shared.why_over().into());
         }
         self.was_sent = true;
         self.sent = Some(key);
@@ -433,6 +440,7 @@ impl Options {
     }
 
     /// What comes of the request that is out.
+    #[inline(always)]
     pub(crate) fn poll_outcome(&mut self, cx: &mut Context<'_>) -> Poll<Outcome> {
         if let Some(special) = &mut self.special
             && let Some(token) = &mut special.cancel

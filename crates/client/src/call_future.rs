@@ -9,8 +9,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use switchboard_protocol::machine::client::CallRequest;
-use switchboard_protocol::{Era, Method, Payload};
+use switchboard_protocol::{Era, Payload};
 
 use crate::call::Call;
 use crate::error::{Error, ErrorKind};
@@ -105,14 +104,15 @@ impl<T> Call<T> {
     /// call is one that takes more, or cannot be made yet.
     fn begin(&mut self, cx: &Context<'_>) -> Option<Result<Era, ErrorKind>> {
         let era = self.options.client.shared().era_now()?;
-        // The body says what is asked for.
-        let mut request = CallRequest::new(self.options.key, Method::ToolsCall, None);
-        let filled = (self.body).fill(&mut request, self.options.client.shared(), era)?;
-        if let Err(kind) = filled {
-            return Some(Err(kind));
+        let Self { body, options, .. } = self;
+        let sent = options.depart(cx, |request, shared| {
+            let filled = body.fill(request, shared, era);
+            filled.ok_or(None)?.map_err(Some)
+        });
+        match sent {
+            Ok(()) => Some(Ok(era)),
+            Err(kind) => kind.map(Err),
         }
-        let sent = self.options.depart(request, cx);
-        Some(sent.map(|()| era))
     }
 
     /// The whole of it, whatever it takes.

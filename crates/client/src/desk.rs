@@ -149,6 +149,7 @@ impl Desk {
     /// Takes what a user of the client wants.
     ///
     /// `has_room` says whether the server reads what it is sent: if not, calls wait.
+    #[inline(always)]
     pub(crate) fn take(
         &mut self,
         now: Instant,

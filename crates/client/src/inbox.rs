@@ -37,6 +37,13 @@ pub(crate) enum Command {
     Close,
 }
 
+impl From<CallRequest> for Command {
+    #[inline]
+    fn from(request: CallRequest) -> Self {
+        Self::Call(request)
+    }
+}
+
 /// Where commands wait for the owner, and outcomes for those who called.
 #[derive(Debug, Default)]
 pub(crate) struct Inbox(Mutex<State>);
@@ -79,14 +86,19 @@ impl Inbox {
     /// Puts in a command that has an outcome, for which the task waits that is polled now: false
     /// if nobody takes any more. Who no longer waits must [say so](Self::forget).
     #[inline]
-    pub(crate) fn ask(&self, key: CallKey, command: Command, cx: &Context<'_>) -> bool {
+    pub(crate) fn ask(
+        &self,
+        key: CallKey,
+        command: impl Into<Command>,
+        cx: &Context<'_>,
+    ) -> bool {
         let slot = Slot::new(cx);
         let mut state = self.lock();
         if state.is_over {
             return false;
         }
         state.slots.insert(key, slot);
-        state.commands.push(command);
+        state.commands.push(command.into());
         State::wake_owner(state);
         true
     }
@@ -229,7 +241,7 @@ mod tests {
         let waker = Waker::from(Arc::clone(waiting));
         let request = CallRequest::new(CallKey(key), Method::Ping, None);
         let cx = Context::from_waker(&waker);
-        inbox.ask(CallKey(key), Command::Call(request), &cx)
+        inbox.ask(CallKey(key), request, &cx)
     }
 
     fn outcome(inbox: &Inbox, key: u64) -> Option<Outcome> {

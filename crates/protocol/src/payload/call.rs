@@ -43,19 +43,20 @@ impl Payload {
         }
         let arguments = Span::new(start, text.len());
         text.push(b'}');
+        let text = if text.len() > SHORT_CALL {
+            text.into()
+        } else {
+            // A vector with room to spare would be counted by those who share it, also by one alone.
+            let exact = Bytes::copy_from_slice(&text);
+            SCRATCH.set(text);
+            exact
+        };
         let noted = Noted {
             name,
             arguments,
             ..Noted::KNOWN.with_lines(is_one_line)
         };
-        if text.len() > SHORT_CALL {
-            let text = text.into();
-            return Ok(Self { text, noted });
-        }
-        // A vector with room to spare would be counted by those who share it, also by one alone.
-        let exact = Bytes::copy_from_slice(&text);
-        SCRATCH.set(text);
-        Ok(Self { text: exact, noted })
+        Ok(Self { text, noted })
     }
 
     /// Is it known to have a name and arguments and nothing else?
