@@ -40,16 +40,24 @@ impl Service for Gate {
         });
         let pass = match self.turnstile.enter(now, call.context.principal()) {
             Ok(pass) => pass,
-            Err(error) => return Reply::Now(ended(noted, Answer::Error(error))),
+            Err(error) => {
+                let answer = Answer::Error(error);
+                note_refusal(&self.turnstile, &answer);
+                return Reply::Now(ended(noted, answer));
+            }
         };
         let largest = self.turnstile.largest_result();
         match self.relay.call(call) {
             Reply::Now(answer) => Reply::Now(ended(noted, bounded(answer, largest))),
-            Reply::Later(answer) => Reply::later(async move {
-                let answer = answer.await;
-                drop(pass);
-                ended(noted, bounded(answer, largest))
-            }),
+            Reply::Later(answer) => {
+                let turnstile = Arc::clone(&self.turnstile);
+                Reply::later(async move {
+                    let answer = bounded(answer.await, largest);
+                    drop(pass);
+                    note_refusal(&turnstile, &answer);
+                    ended(noted, answer)
+                })
+            }
         }
     }
 
@@ -87,6 +95,21 @@ fn bounded(answer: Answer, largest: usize) -> Answer {
     let message = format!("the result has {size} bytes, and {largest} are passed on at most");
     let error = ErrorObject::internal(message);
     Answer::Error(error.with_data(&serde_json::json!({"limit": "result"})))
+}
+
+/// Counts that a limit was reached, by the name that the refusal has for it.
+fn note_refusal(turnstile: &Turnstile, answer: &Answer) {
+    let Answer::Error(error) = answer else {
+        return;
+    };
+    let is_ours = matches!(
+        error.code,
+        ErrorCode::BUSY | ErrorCode::TOO_MANY | ErrorCode::INTERNAL_ERROR
+    );
+    let data = error.data.as_ref().filter(|_| is_ours);
+    if let Some(limit) = data.and_then(|data| data.string_member("limit")) {
+        turnstile.note_refusal(&limit);
+    }
 }
 
 fn ended(noted: Option<Noted>, answer: Answer) -> Answer {

@@ -36,6 +36,8 @@ pub struct Gateway {
     /// The profile of all others. None: everything.
     profile: Option<Arc<str>>,
     door: Arc<Door>,
+    turnstile: Arc<Turnstile>,
+    lot: Arc<Lot>,
     tasks: Vec<AbortHandle>,
 }
 
@@ -83,6 +85,14 @@ impl Gateway {
 
     pub(crate) const fn profile(&self) -> Option<&Arc<str>> {
         self.profile.as_ref()
+    }
+
+    pub(crate) const fn turnstile(&self) -> &Arc<Turnstile> {
+        &self.turnstile
+    }
+
+    pub(crate) const fn lot(&self) -> &Arc<Lot> {
+        &self.lot
     }
 
     pub(crate) const fn door(&self) -> &Arc<Door> {
@@ -230,7 +240,11 @@ impl GatewayBuilder {
             .log_level(LoggingLevel::Debug)
             .host(move |server| ServerHost::of_all(&asking, server))
             .build();
-        let lot = Arc::new(Lot::new(self.limits.parked, self.park_life));
+        let lot = Arc::new(Lot::new(
+            self.limits.parked,
+            self.limits.parked_per_caller,
+            self.park_life,
+        ));
         let turnstile = Arc::new(Turnstile::new(self.limits.clone(), self.special));
         let mut tasks = Vec::new();
         let mut site = |profile: Option<&Profile>| {
@@ -271,6 +285,8 @@ impl GatewayBuilder {
             profiles,
             profile: self.profile.map(|profile| profile.name.into()),
             door: Arc::new(self.door),
+            turnstile,
+            lot,
             tasks,
             hub,
         }

@@ -24,6 +24,8 @@ pub struct GatewayLimits {
     pub calls_per_minute: Option<u32>,
     /// Calls that wait for a stateless client to come again with an answer.
     pub parked: usize,
+    /// Those of one caller, where callers are known.
+    pub parked_per_caller: usize,
     /// The size of a result in bytes.
     pub result: usize,
 }
@@ -36,6 +38,7 @@ impl Default for GatewayLimits {
             calls_per_caller: 1_000,
             calls_per_minute: None,
             parked: 1_000,
+            parked_per_caller: 100,
             result: 64 << 20,
         }
     }
@@ -107,7 +110,7 @@ struct Named {
     set: fn(&mut GatewayLimits, usize),
 }
 
-const NAMED: [Named; 12] = [
+const NAMED: [Named; 13] = [
     Named {
         name: "connections",
         meaning: "connections over HTTP; more wait to be accepted",
@@ -166,9 +169,15 @@ const NAMED: [Named; 12] = [
     },
     Named {
         name: "parked",
-        meaning: "calls that wait for a stateless client's answer; they are ended beyond",
+        meaning: "calls that wait for a stateless client's answer; they are ended beyond, with 503",
         value: |limits| Some(limits.parked),
         set: |limits, value| limits.parked = value,
+    },
+    Named {
+        name: "parkedPerCaller",
+        meaning: "those of one caller; they are ended beyond, with 429",
+        value: |limits| Some(limits.parked_per_caller),
+        set: |limits, value| limits.parked_per_caller = value,
     },
     Named {
         name: "message",

@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use switchboard_server::access::Principal;
 use tokio::task::AbortHandle;
 
 use crate::relay::Pursuit;
@@ -19,29 +20,65 @@ use crate::relay::Pursuit;
 pub(crate) struct Lot {
     places: Mutex<Places>,
     most: usize,
+    /// Of one caller, where callers are known.
+    most_of_one: usize,
     life: Duration,
 }
 
 #[derive(Debug, Default)]
 struct Places {
-    calls: HashMap<u64, (Pursuit, AbortHandle)>,
+    calls: HashMap<u64, Parked>,
     last: u64,
 }
 
+#[derive(Debug)]
+struct Parked {
+    call: Pursuit,
+    expiry: AbortHandle,
+    caller: Option<Arc<Principal>>,
+}
+
+/// Why a call cannot wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Full {
+    /// There are too many, of all callers.
+    All(usize),
+    /// This caller has too many.
+    Caller(usize),
+}
+
 impl Lot {
-    pub(crate) fn new(most: usize, life: Duration) -> Self {
+    pub(crate) fn new(most: usize, most_of_one: usize, life: Duration) -> Self {
         Self {
             places: Mutex::default(),
             most,
+            most_of_one,
             life,
         }
     }
 
-    /// Lets a call wait. The number to take it by; none, and the call ends, if there are too many.
-    pub(crate) fn park(self: &Arc<Self>, call: Pursuit) -> Option<u64> {
+    /// Lets a call wait. The number to take it by.
+    ///
+    /// # Errors
+    /// When there are too many. The call ends.
+    pub(crate) fn park(
+        self: &Arc<Self>,
+        call: Pursuit,
+        caller: Option<&Principal>,
+    ) -> Result<u64, Full> {
         let mut places = self.places();
         if places.calls.len() >= self.most {
-            return None;
+            return Err(Full::All(self.most));
+        }
+        let same = |parked: &&Parked| {
+            let theirs = parked.caller.as_deref();
+            let both = theirs.zip(caller);
+            both.is_some_and(|(one, other)| {
+                one.issuer == other.issuer && one.subject == other.subject
+            })
+        };
+        if places.calls.values().filter(same).count() >= self.most_of_one {
+            return Err(Full::Caller(self.most_of_one));
         }
         places.last += 1;
         let number = places.last;
@@ -53,15 +90,25 @@ impl Lot {
                 drop(expired);
             }
         });
-        places.calls.insert(number, (call, expiry.abort_handle()));
-        Some(number)
+        let parked = Parked {
+            call,
+            expiry: expiry.abort_handle(),
+            caller: caller.cloned().map(Arc::new),
+        };
+        places.calls.insert(number, parked);
+        Ok(number)
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.places().calls.len()
     }
 
     /// Takes a call up again, if it still waits.
     pub(crate) fn take(&self, number: u64) -> Option<Pursuit> {
-        let (call, expiry) = self.places().calls.remove(&number)?;
-        expiry.abort();
-        Some(call)
+        let parked = self.places().calls.remove(&number)?;
+        parked.expiry.abort();
+        Some(parked.call)
     }
 
     fn places(&self) -> MutexGuard<'_, Places> {

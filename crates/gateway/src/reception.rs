@@ -20,6 +20,8 @@ use tokio::net::TcpListener;
 
 use crate::access::{Door, DoorOf};
 use crate::gateway::Gateway;
+use crate::lot::Lot;
+use crate::turnstile::Turnstile;
 
 impl Gateway {
     /// Serves over HTTP, until `shutdown` comes: then calls in flight may finish for a while.
@@ -56,6 +58,8 @@ impl Gateway {
         let desk = FrontDesk {
             hub: self.hub().clone(),
             door: Arc::clone(self.door()),
+            turnstile: Arc::clone(self.turnstile()),
+            lot: Arc::clone(self.lot()),
             settings: settings.clone(),
             path,
             profiles: names.collect(),
@@ -68,6 +72,8 @@ impl Gateway {
 struct FrontDesk {
     hub: Hub,
     door: Arc<Door>,
+    turnstile: Arc<Turnstile>,
+    lot: Arc<Lot>,
     settings: HttpSettings,
     /// That of the first endpoint; the others are below it.
     path: String,
@@ -106,7 +112,10 @@ impl Reception for FrontDesk {
         match question {
             Question::Alive => Directed::answer(plain(StatusCode::OK, "alive\n")),
             Question::Ready => Directed::answer(self.readiness()),
-            Question::Numbers => Directed::Answer(Box::pin(self.numbers(head))),
+            Question::Numbers => {
+                let sessions = endpoints.iter().map(HttpService::sessions).sum();
+                Directed::Answer(Box::pin(self.numbers(head, sessions)))
+            }
         }
     }
 }
@@ -181,7 +190,38 @@ impl FrontDesk {
         )
     }
 
-    async fn numbers(&self, head: &Parts) -> Response<Body> {
+    /// What is counted here, in the form that Prometheus reads.
+    fn own_numbers(&self, page: &mut String, sessions: usize) {
+        let (calls, refused) = self.turnstile.numbers();
+        let gauges = [
+            ("sessions", "Sessions of the handshake era.", sessions),
+            (
+                "calls_in_flight",
+                "Calls of clients that are under way.",
+                calls,
+            ),
+            (
+                "calls_parked",
+                "Calls that wait for stateless clients.",
+                self.lot.len(),
+            ),
+        ];
+        for (name, help, value) in gauges {
+            let name = format!("switchboard_gateway_{name}");
+            page.push_str(&format!(
+                "# HELP {name} {help}\n# TYPE {name} gauge\n{name} {value}\n"
+            ));
+        }
+        let name = "switchboard_gateway_refused_total";
+        page.push_str(&format!(
+            "# HELP {name} Calls that were over a limit.\n# TYPE {name} counter\n"
+        ));
+        for (limit, count) in refused {
+            page.push_str(&format!("{name}{{limit={limit:?}}} {count}\n"));
+        }
+    }
+
+    async fn numbers(&self, head: &Parts, sessions: usize) -> Response<Body> {
         if self.door.is_locked() {
             let whole = DoorOf {
                 door: Arc::clone(&self.door),
@@ -196,7 +236,9 @@ impl FrontDesk {
         {
             return denied.response();
         }
-        let mut response = plain(StatusCode::OK, self.hub.metrics().snapshot().prometheus());
+        let mut page = self.hub.metrics().snapshot().prometheus();
+        self.own_numbers(&mut page, sessions);
+        let mut response = plain(StatusCode::OK, page);
         let kind = HeaderValue::from_static(PROMETHEUS_CONTENT_TYPE);
         response.headers_mut().insert(CONTENT_TYPE, kind);
         response

@@ -3,7 +3,7 @@
 //! A caller is known by its key or token. Where callers are not known, only what concerns all of
 //! them is counted; a connection has limits of its own.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -11,6 +11,7 @@ use switchboard_protocol::jsonrpc::{ErrorCode, ErrorObject};
 use switchboard_server::access::Principal;
 
 use crate::limit::GatewayLimits;
+use crate::lot::Full;
 
 /// Counts calls, and refuses what is too much.
 #[derive(Debug)]
@@ -34,6 +35,8 @@ pub struct CallerLimits {
 #[derive(Debug, Default)]
 struct Inside {
     calls: usize,
+    /// How often each limit was reached.
+    refused: BTreeMap<String, u64>,
     callers: HashMap<CallerId, Caller>,
 }
 
@@ -157,6 +160,22 @@ impl Turnstile {
         Ok(id)
     }
 
+    /// A call was refused for this limit.
+    pub(crate) fn note_refusal(&self, limit: &str) {
+        let mut inside = self.inside();
+        if let Some(count) = inside.refused.get_mut(limit) {
+            *count = count.saturating_add(1);
+        } else if inside.refused.len() < MOST_LIMITS {
+            inside.refused.insert(limit.to_owned(), 1);
+        }
+    }
+
+    /// Calls in flight now, and how often each limit was reached.
+    pub(crate) fn numbers(&self) -> (usize, BTreeMap<String, u64>) {
+        let inside = self.inside();
+        (inside.calls, inside.refused.clone())
+    }
+
     fn inside(&self) -> MutexGuard<'_, Inside> {
         self.inside.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -186,18 +205,37 @@ fn burst(rate: u32) -> f64 {
     (f64::from(rate) / 6.0).max(1.0)
 }
 
+/// What is said to a client whose call cannot wait for it.
+pub(crate) fn no_place(full: Full) -> ErrorObject {
+    let (code, limit, message) = match full {
+        Full::All(all) => {
+            let message = format!("all {all} places for calls that wait for answers are taken");
+            (ErrorCode::BUSY, "parked", message)
+        }
+        Full::Caller(all) => {
+            let message = format!("all {all} calls of this caller that may wait for answers do");
+            (ErrorCode::TOO_MANY, "parkedPerCaller", message)
+        }
+    };
+    refusal(code, &message, limit, LATER)
+}
+
 /// What is said to a client that is refused for a while.
-pub(crate) fn refusal(code: ErrorCode, message: &str, limit: &str, wait: Duration) -> ErrorObject {
+fn refusal(code: ErrorCode, message: &str, limit: &str, wait: Duration) -> ErrorObject {
     let milliseconds = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX).max(1);
     let seconds = wait.as_secs_f64().max(0.1);
     ErrorObject::new(code, format!("{message}; try again in {seconds:.1} s"))
         .with_data(&serde_json::json!({"limit": limit, "retryAfterMs": milliseconds}))
 }
 
+// A person takes this long to answer.
+const LATER: Duration = Duration::from_secs(30);
 // A call that ends makes room; most take less.
 const SOON: Duration = Duration::from_secs(1);
 // So much is remembered of each that this is a few megabytes.
 const MOST_CALLERS: usize = 10_000;
+// There are about a dozen.
+const MOST_LIMITS: usize = 64;
 // After a minute a caller has all its calls again.
 const MEMORY: Duration = Duration::from_secs(60);
 

@@ -15,7 +15,7 @@ use std::time::Duration;
 use switchboard_client::Payload;
 use switchboard_client::types::ProgressNotificationParams;
 use switchboard_hub::{HubCall, HubError, Operation};
-use switchboard_protocol::jsonrpc::{ErrorCode, ErrorObject};
+use switchboard_protocol::jsonrpc::ErrorObject;
 use switchboard_protocol::types::{InputRequests, InputRequiredResult};
 use switchboard_protocol::{Era, RawJson};
 use switchboard_server::{Context, Progress};
@@ -27,6 +27,7 @@ use crate::desk::{Asker, Later, Listener, Question};
 use crate::identity::Identity;
 use crate::rooms::Room;
 use crate::server_host::at_once;
+use crate::turnstile;
 
 /// Why there is nothing to tell a client but this.
 pub(super) enum Failed {
@@ -208,11 +209,8 @@ async fn follow(relay: &Inner, context: &Context, mut pursuit: Pursuit) -> Resul
     }
     // The request ends here; what gets on meanwhile nobody hears.
     pursuit.heard_by(None);
-    let number = relay.lot.park(pursuit);
-    let number = number.ok_or_else(|| {
-        let message = "too many calls wait for answers of clients; try again later";
-        Failed::Here(ErrorObject::new(ErrorCode::BUSY, message))
-    })?;
+    let number = relay.lot.park(pursuit, context.principal());
+    let number = number.map_err(|full| Failed::Here(turnstile::no_place(full)))?;
     let state = context
         .seal(PURPOSE, number.to_string().as_bytes())
         .map_err(|error| Failed::Here(ErrorObject::internal(error.to_string())))?;

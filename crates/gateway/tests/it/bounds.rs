@@ -1,13 +1,14 @@
 //! How much is taken on, what is written down of it, and what models are offered.
 
+use std::future::IntoFuture;
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use switchboard_client::Handlers;
-use switchboard_gateway::Gateway;
-use switchboard_gateway::{Audit, GatewayLimits, Key, Mode};
+use switchboard_gateway::{Audit, Gateway, GatewayLimits, Key, Mode};
 use switchboard_hub::{Hub, HubBuilder};
+use switchboard_protocol::Era;
 use tokio::net::TcpListener;
 
 use crate::cell::{connect, in_each, soon};
@@ -30,7 +31,7 @@ async fn calls_beyond_the_limit_are_refused_at_once_in_every_cell() {
         let gate = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = gate.local_addr().unwrap().port();
         let held = client.call("one__hold").arg("port", port);
-        let mut held = Box::pin(std::future::IntoFuture::into_future(held));
+        let mut held = Box::pin(held.into_future());
         tokio::select! {
             _ = gate.accept() => {}
             never = &mut held => panic!("{never:?}"),
@@ -215,4 +216,109 @@ async fn two_tools_that_never_change_find_and_call_all_others() {
         soon(gateway.hub().close()).await;
     })
     .await;
+}
+
+#[tokio::test]
+async fn sessions_beyond_the_limits_are_refused() {
+    let open = |limit: &'static str| {
+        House::open(move |gateway| {
+            let keys = [Key::new("ada", "secret-ada"), Key::new("bob", "secret-bob")];
+            let gateway = gateway.limits(limits(limit, 1));
+            gateway.access(&keys, None).unwrap()
+        })
+    };
+    for (limit, status, others) in [("sessions", 503, 503), ("sessionsPerCaller", 429, 200)] {
+        let house = open(limit).await;
+        let client = house.client(Era::Handshake, "/mcp", "secret-ada").await;
+        let refused = house.initialize("secret-ada").await;
+        assert_eq!(refused.status, status, "{limit}: {refused:?}");
+        assert!(refused.headers.contains_key("retry-after"), "{limit}");
+        assert_eq!(
+            house.initialize("secret-bob").await.status,
+            others,
+            "{limit}"
+        );
+        // Clients of the stateless era have none.
+        let echo = house.call("/mcp", Some("secret-ada"), "one__echo").await;
+        assert_eq!(echo.said(), "echo");
+        soon(client.close()).await;
+        house.close().await;
+    }
+}
+
+#[tokio::test]
+async fn calls_of_one_connection_are_bounded() {
+    let hub = Hub::builder().server(server("one", Era::Stateless));
+    let gateway = Gateway::builder(hub)
+        .limits(limits("callsPerConnection", 1))
+        .build();
+    soon(gateway.hub().connect_all()).await;
+    let client = connect(&gateway, Era::Handshake, Handlers::new()).await;
+    let gate = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = gate.local_addr().unwrap().port();
+    let held = client.call("one__hold").arg("port", port);
+    let mut held = Box::pin(held.into_future());
+    tokio::select! {
+        _ = gate.accept() => {}
+        never = &mut held => panic!("{never:?}"),
+    }
+    let refused = soon(client.call("one__pid")).await.unwrap_err().to_string();
+    assert!(refused.contains("too many requests"), "{refused}");
+    // Another connection is not concerned.
+    let other = connect(&gateway, Era::Handshake, Handlers::new()).await;
+    assert!(soon(other.call("one__pid")).await.is_ok());
+    drop(held);
+    for client in [client, other] {
+        soon(client.close()).await;
+    }
+    soon(gateway.hub().close()).await;
+}
+
+#[tokio::test]
+async fn calls_that_wait_for_answers_are_bounded() {
+    for (limit, status) in [("parked", 503), ("parkedPerCaller", 429)] {
+        let house = House::open_before(vec![server("asks", Era::Handshake)], |gateway| {
+            let keys = [Key::new("ada", "secret-ada")];
+            let gateway = gateway.limits(limits(limit, 1));
+            gateway.access(&keys, None).unwrap()
+        })
+        .await;
+        let asked = house.ask("secret-ada", "asks__greet").await;
+        assert_eq!(
+            asked.json()["result"]["resultType"],
+            "input_required",
+            "{asked:?}"
+        );
+        let refused = house.ask("secret-ada", "asks__greet").await;
+        assert_eq!(refused.status, status, "{limit}: {refused:?}");
+        assert!(refused.headers.contains_key("retry-after"), "{limit}");
+        assert_eq!(refused.json()["error"]["data"]["limit"], limit);
+        let numbers = house.get("/metrics", Some("secret-ada")).await.text;
+        let refused = format!("switchboard_gateway_refused_total{{limit=\"{limit}\"}}");
+        assert!(numbers.contains(&refused), "{numbers}");
+        assert!(
+            numbers.contains("switchboard_gateway_calls_parked "),
+            "{numbers}"
+        );
+        house.close().await;
+    }
+}
+
+#[tokio::test]
+async fn a_client_can_subscribe_to_so_many_resources_only() {
+    let hub = Hub::builder().server(server("one", Era::Handshake));
+    let gateway = Gateway::builder(hub)
+        .limits(limits("subscriptions", 1))
+        .build();
+    soon(gateway.hub().connect_all()).await;
+    let client = connect(&gateway, Era::Handshake, Handlers::new()).await;
+    let subscribe = |uri: &str| {
+        let params = json!({"uri": uri});
+        client.raw("resources/subscribe", Some(&params))
+    };
+    soon(subscribe("demo://state")).await.unwrap();
+    let refused = soon(subscribe("rows://1")).await.unwrap_err().to_string();
+    assert!(refused.contains("too many resources"), "{refused}");
+    soon(client.close()).await;
+    soon(gateway.hub().close()).await;
 }

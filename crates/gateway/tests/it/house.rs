@@ -55,6 +55,7 @@ impl Answered {
 }
 
 impl House {
+    /// Before the servers `one` and `two`.
     pub(crate) async fn open(describe: impl FnOnce(GatewayBuilder) -> GatewayBuilder) -> Self {
         let upstream = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/mcp", upstream.local_addr().unwrap());
@@ -65,6 +66,17 @@ impl House {
             served.await.unwrap();
         })];
         let servers = ["one", "two"].map(|name| ServerConfig::url(name, &url));
+        let mut house = Self::open_before(servers.to_vec(), describe).await;
+        house.tasks.append(&mut tasks);
+        house
+    }
+
+    /// Before these servers.
+    pub(crate) async fn open_before(
+        servers: Vec<ServerConfig>,
+        describe: impl FnOnce(GatewayBuilder) -> GatewayBuilder,
+    ) -> Self {
+        let mut tasks = Vec::new();
         let hub = servers.into_iter().fold(Hub::builder(), HubBuilder::server);
         let gateway = std::sync::Arc::new(describe(Gateway::builder(hub)).build());
         for status in soon(gateway.hub().connect_all()).await {
@@ -127,6 +139,27 @@ impl House {
         self.request(path, key, "tools/list", None, json!({})).await
     }
 
+    /// Makes a call for somebody who can be asked.
+    pub(crate) async fn ask(&self, key: &str, tool: &str) -> Answered {
+        let params = json!({"name": tool, "_meta": {
+            "io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}}}});
+        self.request("/mcp", Some(key), "tools/call", Some(tool), params)
+            .await
+    }
+
+    /// Begins a session of the handshake era.
+    pub(crate) async fn initialize(&self, key: &str) -> Answered {
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+            "protocolVersion": "2025-11-25", "capabilities": {},
+            "clientInfo": {"name": "test", "version": "1"}}});
+        let headers = [
+            ("content-type", "application/json"),
+            ("accept", "application/json, text/event-stream"),
+        ];
+        self.send(Method::POST, "/mcp", Some(key), &headers, body.to_string())
+            .await
+    }
+
     async fn request(
         &self,
         path: &str,
@@ -135,11 +168,13 @@ impl House {
         name: Option<&str>,
         mut params: Value,
     ) -> Answered {
+        let said = params["_meta"].as_object().cloned().unwrap_or_default();
         params["_meta"] = json!({
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
             "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
             "io.modelcontextprotocol/clientCapabilities": {},
         });
+        params["_meta"].as_object_mut().unwrap().extend(said);
         let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
         let mut headers = vec![
             ("content-type", "application/json"),

@@ -84,6 +84,16 @@ impl ErrorObject {
         .with_data(&MissingRequiredClientCapabilityData::new(required))
     }
 
+    /// There is too much to do now, and room again in about this many milliseconds.
+    pub fn busy(message: impl Into<String>, retry_after_ms: u64) -> Self {
+        #[derive(Serialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Data {
+            retry_after_ms: u64,
+        }
+        Self::new(ErrorCode::BUSY, message).with_data(&Data { retry_after_ms })
+    }
+
     /// Something broke on our side.
     pub fn internal(message: impl Into<String>) -> Self {
         Self::new(ErrorCode::INTERNAL_ERROR, message)

@@ -27,8 +27,7 @@ use bytes::Bytes;
 
 use crate::envelope::Envelope;
 use crate::jsonrpc::{
-    ErrorCode, ErrorObject, Frame, Malformed, Message, Notification, Request, RequestId, Response,
-    Shape,
+    ErrorObject, Frame, Malformed, Message, Notification, Request, RequestId, Response, Shape,
 };
 use crate::machine::pending::Pending;
 use crate::machine::serving::Serving;
@@ -319,7 +318,7 @@ impl ServerMachine {
         // A ping takes no place, and one that is refused looks like a dead server.
         if self.serving.len() >= self.config.max_calls && request.method != Method::Ping {
             let busy = "too many requests are in flight";
-            return Admission::Answer(Err(ErrorObject::new(ErrorCode::BUSY, busy)));
+            return Admission::Answer(Err(ErrorObject::busy(busy, SOON_MS)));
         }
         if batch.is_none()
             && request.method != Method::Initialize
@@ -522,3 +521,6 @@ impl ServerMachine {
             .and_then(|limit: Duration| now.checked_add(limit))
     }
 }
+
+/// When there may be room for one more request: most take less.
+const SOON_MS: u64 = 1_000;
