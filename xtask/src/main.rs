@@ -62,6 +62,10 @@ fn main() -> ExitCode {
             Ok(options) => single("bench cli", || bench::cli(&workspace, &options)),
             Err(reason) => return refuse(&reason),
         },
+        ["bench", "gateway", options @ ..] => match bench::Options::read(options) {
+            Ok(options) => single("bench gateway", || bench::gateway(&workspace, &options)),
+            Err(reason) => return refuse(&reason),
+        },
         ["pictures"] => single("pictures", || pictures::run(&workspace)),
         _ => return refuse(&format!("unknown command: {}", words.join(" "))),
     };
@@ -95,6 +99,7 @@ cargo xtask <command>
   bench core       instruction counts of the core; also plain `bench`
   bench server     our echo beside a peer and the limits: time, CPU, memory
   bench client     our client beside rmcp's, the TypeScript SDK's and the limits
+  bench gateway    `switchboard serve` beside a plain proxy of rmcp and the limits
   bench cli        `switchboard` beside mcporter and the Inspector's command lines
     --quick        a tenth of the calls, one round: all but core, as the rest
     --rounds N     how often each program has its turn (3)

@@ -86,12 +86,7 @@ impl Inbox {
     /// Puts in a command that has an outcome, for which the task waits that is polled now: false
     /// if nobody takes any more. Who no longer waits must [say so](Self::forget).
     #[inline]
-    pub(crate) fn ask(
-        &self,
-        key: CallKey,
-        command: impl Into<Command>,
-        cx: &Context<'_>,
-    ) -> bool {
+    pub(crate) fn ask(&self, key: CallKey, command: impl Into<Command>, cx: &Context<'_>) -> bool {
         let slot = Slot::new(cx);
         let mut state = self.lock();
         if state.is_over {

@@ -76,9 +76,15 @@ pub(crate) fn has_none(text: &[u8], marks: impl Fn(u64) -> u64) -> bool {
         // Some of it is looked at twice, which costs less than to look at single bytes.
         Some(word) => u64::from_le_bytes(*word),
         // Not copied into a word: what was written in pieces is slow to be read as a whole.
-        None => text.iter().fold(SPACES, |word, byte| word << 8 | u64::from(*byte)),
+        None => text
+            .iter()
+            .fold(SPACES, |word, byte| word << 8 | u64::from(*byte)),
     };
-    let words = text.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word));
+    let words = text
+        .as_chunks()
+        .0
+        .iter()
+        .map(|word| u64::from_le_bytes(*word));
     // Without an early end, so that the compiler makes vector code of it.
     words.fold(marks(last), |found, word| found | marks(word)) == 0
 }

@@ -2,8 +2,9 @@
 //!
 //! `core.rs` counts the instructions of a message, `server.rs` measures whole servers
 //! (what: `plan.rs`, what was promised: `bars.rs`), `client.rs` whole clients (what:
-//! `client_plan.rs`), `cli.rs` whole command lines. What rounds say together is in `figures.rs`. The peers and the driver
-//! are in `bench/`, a workspace of its own.
+//! `client_plan.rs`), `cli.rs` whole command lines, `gateway.rs` what stands between clients and
+//! servers. What rounds say together is in `figures.rs`. The peers and the driver are in `bench/`, a
+//! workspace of its own.
 
 mod bars;
 mod cli;
@@ -11,6 +12,7 @@ mod client;
 mod client_plan;
 mod core;
 mod figures;
+mod gateway;
 mod options;
 mod plan;
 mod server;
@@ -25,6 +27,7 @@ use crate::workspace::Workspace;
 pub(crate) use self::cli::run as cli;
 pub(crate) use self::client::run as client;
 pub(crate) use self::core::run as core;
+pub(crate) use self::gateway::run as gateway;
 pub(crate) use self::options::Options;
 pub(crate) use self::server::run as server;
 pub(crate) use self::stand_in::answer;

@@ -93,7 +93,7 @@ impl Route {
     }
 
     /// What the driver is told.
-    fn driver(self, share: u32) -> Vec<String> {
+    pub(super) fn driver(self, share: u32) -> Vec<String> {
         let (name, count, warm_up, era) = match self {
             Self::Start => ("start", 50, 0, Era::Handshake),
             Self::Sequential => ("sequential", 50_000, 5_000, Era::Handshake),
@@ -115,7 +115,7 @@ impl Route {
     }
 
     /// The columns of the table, and the one that is judged.
-    fn columns(self) -> (&'static [(&'static str, &'static str)], &'static str) {
+    pub(super) fn columns(self) -> (&'static [(&'static str, &'static str)], &'static str) {
         match self {
             Self::Start => (&[("start_ms", "ms")], "start_ms"),
             Self::Sequential => (

@@ -61,7 +61,7 @@ fn measure(workspace: &Workspace, options: &Options) -> Result<(), String> {
 }
 
 /// Every program once.
-fn one_round(driver: &Path, measurement: &mut Measurement) {
+pub(super) fn one_round(driver: &Path, measurement: &mut Measurement) {
     for (row, words) in measurement.table.rows.iter_mut().zip(&measurement.runs) {
         let figures = drive(driver, words).unwrap_or_else(|reason| {
             report::progress(&format!("{}: {reason}", row.name));
