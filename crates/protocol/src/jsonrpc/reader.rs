@@ -70,6 +70,7 @@ impl FrameReader {
     ///
     /// # Errors
     /// Gives the frame back if it is anything else, which [`read`](Self::read) says.
+    #[inline(always)]
     pub fn read_result(&mut self, frame: Bytes) -> Result<UsualResult, Bytes> {
         match self.find_result(&frame) {
             Some((id, part, noted)) => Ok(UsualResult {

@@ -237,6 +237,7 @@ impl ClientMachine {
 
     /// Takes a result as [`Input::Received`] does, and gives it to whoever
     /// brings it to its caller. Without one, what must happen next is appended as always.
+    #[inline(always)]
     pub fn receive(
         &mut self,
         now: Instant,
@@ -252,17 +253,25 @@ impl ClientMachine {
             self.pending.forget(id);
             return self.end_granted(key).then_some((key, result));
         }
-        let Some(entry) = self.pending.remove(id) else {
-            let message = Response::new(RequestId::from(id), Ok(result)).into();
-            let (lane, frame) = (Lane::SHARED, Ok(Frame::Single(message)));
-            self.handle(now, Input::Received { lane, frame }, out);
-            return None;
-        };
-        self.answered(now, entry, Ok(result), out);
+        self.receive_otherwise(now, id, result, out);
         None
     }
 
+    /// Takes a result that does not end a call.
+    #[cold]
+    fn receive_otherwise(&mut self, now: Instant, id: i64, result: Payload, out: &mut Vec<Output>) {
+        match self.pending.remove(id) {
+            Some(entry) => self.answered(now, entry, Ok(result), out),
+            None => {
+                let message = Response::new(RequestId::from(id), Ok(result)).into();
+                let (lane, frame) = (Lane::SHARED, Ok(Frame::Single(message)));
+                self.handle(now, Input::Received { lane, frame }, out);
+            }
+        }
+    }
+
     /// Does a call end with this result?
+    #[inline]
     fn is_all(&self, result: &Payload) -> bool {
         self.era() != Some(Era::Stateless) || result.is_complete()
     }
@@ -515,7 +524,7 @@ impl ClientMachine {
     }
 
     /// Lets go of a call that was granted: true if there is one.
-    #[inline]
+    #[inline(always)]
     fn end_granted(&mut self, key: CallKey) -> bool {
         match self.calls.get(key.0) {
             Some(call) if call.method == Method::LoggingSetLevel => {
