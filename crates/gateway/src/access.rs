@@ -9,7 +9,7 @@ mod issuer_keys;
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use bytes::Bytes;
 use http::request::Parts;
@@ -23,7 +23,7 @@ use crate::turnstile::CallerLimits;
 pub use issuer_keys::{IssuerError, IssuerKeys};
 
 /// A key that lets a caller in.
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Key {
     name: String,
     digest: [u8; 32],
@@ -48,6 +48,11 @@ impl Key {
             profile: None,
             limits: CallerLimits::default(),
         }
+    }
+
+    /// What its caller is called.
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     /// Its caller sees what is in this profile, wherever it calls.
@@ -78,16 +83,22 @@ impl fmt::Debug for Key {
 /// Who may call.
 #[derive(Debug, Default)]
 pub(crate) struct Door {
-    keys: Option<BearerTokens>,
+    known: RwLock<Arc<Known>>,
     tokens: Option<Jwt>,
+    /// Must callers prove who they are? That stays so when the last key is gone.
+    is_locked: bool,
+}
+
+/// The keys that let callers in now.
+#[derive(Debug, Default)]
+struct Known {
+    keys: Option<BearerTokens>,
     /// The profiles of keys, by name.
     profiles: HashMap<String, String>,
 }
 
-impl Door {
-    /// # Errors
-    /// When two keys are the same, or the system has no randomness.
-    pub(crate) fn new(keys: &[Key], tokens: Option<Jwt>) -> Result<Self, TokenError> {
+impl Known {
+    fn new(keys: &[Key]) -> Result<Self, TokenError> {
         let profiles = keys.iter().filter_map(|key| {
             let profile = key.profile.clone()?;
             Some((key.name.clone(), profile))
@@ -100,43 +111,71 @@ impl Door {
             true => None,
             false => Some(BearerTokens::from_digests(known)?),
         };
-        Ok(Self {
-            keys,
-            tokens,
-            profiles,
-        })
+        Ok(Self { keys, profiles })
     }
 
-    /// Must callers prove who they are?
-    pub(crate) const fn is_locked(&self) -> bool {
-        self.keys.is_some() || self.tokens.is_some()
-    }
-
-    /// What the caller of a request sees, if its key says so.
-    pub(crate) fn profile_of(&self, head: &Parts) -> Option<&str> {
-        if self.profiles.is_empty() {
-            return None;
-        }
-        let principal = self.keys.as_ref()?.check(head).ok()?;
-        self.profile_of_key(&principal)
-    }
-
-    fn profile_of_key(&self, principal: &Principal) -> Option<&str> {
+    /// What a caller sees, if its key says so.
+    fn profile_of(&self, principal: &Principal) -> Option<&str> {
         // A token of an issuer may stand for somebody of the same name.
         match principal.issuer {
             None => self.profiles.get(&principal.subject).map(String::as_str),
             Some(_) => None,
         }
     }
+}
 
-    async fn identify(&self, head: &Parts) -> Result<Principal, Denied> {
-        let by_key = self.keys.as_ref().map(|keys| keys.check(head));
-        match (by_key, &self.tokens) {
-            (Some(Ok(principal)), _) => Ok(principal),
-            (_, Some(tokens)) => tokens.identify(head).await,
-            (Some(refused), None) => refused,
-            (None, None) => Err(Denied::Unauthorized(Challenge::default())),
+impl Door {
+    /// # Errors
+    /// When two keys are the same, or the system has no randomness.
+    pub(crate) fn new(keys: &[Key], tokens: Option<Jwt>) -> Result<Self, TokenError> {
+        Ok(Self {
+            is_locked: !keys.is_empty() || tokens.is_some(),
+            known: RwLock::new(Arc::new(Known::new(keys)?)),
+            tokens,
+        })
+    }
+
+    /// From now on these keys let callers in, and no others.
+    ///
+    /// # Errors
+    /// When two keys are the same, or the system has no randomness.
+    pub(crate) fn set_keys(&self, keys: &[Key]) -> Result<(), TokenError> {
+        let known = Arc::new(Known::new(keys)?);
+        *self.known.write().unwrap_or_else(PoisonError::into_inner) = known;
+        Ok(())
+    }
+
+    /// Must callers prove who they are?
+    pub(crate) const fn is_locked(&self) -> bool {
+        self.is_locked
+    }
+
+    /// What the caller of a request sees, if its key says so.
+    pub(crate) fn profile_of(&self, head: &Parts) -> Option<String> {
+        let known = self.known();
+        if known.profiles.is_empty() {
+            return None;
         }
+        let principal = known.keys.as_ref()?.check(head).ok()?;
+        known.profile_of(&principal).map(str::to_owned)
+    }
+
+    /// The caller, and what it sees if its key says so.
+    async fn identify(&self, head: &Parts) -> Result<(Principal, Option<String>), Denied> {
+        let known = self.known();
+        let by_key = known.keys.as_ref().map(|keys| keys.check(head));
+        let principal = match (by_key, &self.tokens) {
+            (Some(Ok(principal)), _) => principal,
+            (_, Some(tokens)) => tokens.identify(head).await?,
+            (Some(refused), None) => refused?,
+            (None, None) => return Err(Denied::Unauthorized(Challenge::default())),
+        };
+        let profile = known.profile_of(&principal).map(str::to_owned);
+        Ok((principal, profile))
+    }
+
+    fn known(&self) -> Arc<Known> {
+        Arc::clone(&self.known.read().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -151,9 +190,9 @@ pub(crate) struct DoorOf {
 impl Access for DoorOf {
     fn identify<'a>(&'a self, head: &'a Parts) -> Identifying<'a> {
         Box::pin(async move {
-            let principal = self.door.identify(head).await?;
-            match self.door.profile_of_key(&principal) {
-                Some(profile) if self.profile.as_deref() != Some(profile) => {
+            let (principal, profile) = self.door.identify(head).await?;
+            match profile {
+                Some(profile) if self.profile.as_deref() != Some(&*profile) => {
                     let mut challenge = Challenge::default();
                     let reason = format!("the key is for the profile {profile}");
                     challenge.description = Some(reason);
@@ -222,10 +261,31 @@ mod tests {
     #[test]
     fn the_profile_of_a_caller_is_known_by_its_key() {
         let door = door();
-        assert_eq!(door.profile_of(&head(Some("secret-c"))), Some("work"));
+        let profile = door.profile_of(&head(Some("secret-c")));
+        assert_eq!(profile.as_deref(), Some("work"));
         assert_eq!(door.profile_of(&head(Some("secret-a"))), None);
         assert_eq!(door.profile_of(&head(Some("secret-x"))), None);
         assert_eq!(door.profile_of(&head(None)), None);
+    }
+
+    #[tokio::test]
+    async fn keys_come_and_go_and_the_door_stays_locked() {
+        let door = door();
+        let of = DoorOf {
+            door: Arc::clone(&door),
+            profile: None,
+        };
+        door.set_keys(&[Key::new("bob", "secret-b")]).unwrap();
+        assert!(of.identify(&head(Some("secret-b"))).await.is_ok());
+        assert!(of.identify(&head(Some("secret-a"))).await.is_err());
+        // Two of the same are refused, and those before stay.
+        let same = [Key::new("bob", "x"), Key::new("eve", "x")];
+        assert!(door.set_keys(&same).is_err());
+        assert!(of.identify(&head(Some("secret-b"))).await.is_ok());
+        door.set_keys(&[]).unwrap();
+        assert!(door.is_locked());
+        assert!(of.identify(&head(Some("secret-b"))).await.is_err());
+        assert!(of.identify(&head(None)).await.is_err());
     }
 
     #[test]

@@ -79,6 +79,22 @@ impl Gateway {
         &self.site
     }
 
+    /// From now on these keys let callers in over HTTP, and no others. A gateway that was built
+    /// without keys and tokens stays open to all who can reach it.
+    ///
+    /// # Errors
+    /// When two keys are the same, or the system has no randomness. Nothing has changed then.
+    pub fn set_keys(&self, keys: &[Key]) -> Result<(), TokenError> {
+        self.door.set_keys(keys)?;
+        self.turnstile.set_special(access::limits_of(keys));
+        Ok(())
+    }
+
+    /// Must callers over HTTP prove who they are?
+    pub fn is_locked(&self) -> bool {
+        self.door.is_locked()
+    }
+
     pub(crate) fn profiles(&self) -> &[(Arc<str>, Site)] {
         &self.profiles
     }

@@ -138,7 +138,7 @@ impl FrontDesk {
         let name = match below {
             Some("") => {
                 let own = self.door.profile_of(head);
-                let Some(place) = own.and_then(|own| self.place(own)) else {
+                let Some(place) = own.and_then(|own| self.place(&own)) else {
                     return 0;
                 };
                 // The endpoint knows itself by this path.

@@ -17,8 +17,6 @@ use crate::lot::Full;
 #[derive(Debug)]
 pub(crate) struct Turnstile {
     limits: GatewayLimits,
-    /// Limits of single callers, by the names of their keys.
-    special: HashMap<String, CallerLimits>,
     inside: Mutex<Inside>,
 }
 
@@ -35,6 +33,8 @@ pub struct CallerLimits {
 #[derive(Debug, Default)]
 struct Inside {
     calls: usize,
+    /// Limits of single callers, by the names of their keys.
+    special: HashMap<String, CallerLimits>,
     /// How often each limit was reached.
     refused: BTreeMap<String, u64>,
     callers: HashMap<CallerId, Caller>,
@@ -59,9 +59,16 @@ impl Turnstile {
     pub(crate) fn new(limits: GatewayLimits, special: HashMap<String, CallerLimits>) -> Self {
         Self {
             limits,
-            special,
-            inside: Mutex::default(),
+            inside: Mutex::new(Inside {
+                special,
+                ..Inside::default()
+            }),
         }
+    }
+
+    /// From now on these callers have limits of their own.
+    pub(crate) fn set_special(&self, special: HashMap<String, CallerLimits>) {
+        self.inside().special = special;
     }
 
     pub(crate) const fn largest_result(&self) -> usize {
@@ -107,7 +114,7 @@ impl Turnstile {
             subject: principal.subject.clone(),
         };
         let special = match principal.issuer {
-            None => self.special.get(&principal.subject).copied(),
+            None => inside.special.get(&principal.subject).copied(),
             Some(_) => None,
         };
         let special = special.unwrap_or_default();

@@ -3,11 +3,12 @@
 //! On standard input and output, or over HTTP. Without a key it listens on this machine only.
 //!
 //! 1. `reloading`: the file with the servers, read again when it changes
-//! 2. `rules`: who may call, what they see, how much they may do
+//! 2. `key_ring`: who may call; `rules`: what they see, how much they may do
 //! 3. `standing`: what it can be asked meanwhile
 //! 4. `ending`: signals; `telemetry`: what is sent to a collector
 
 mod ending;
+mod key_ring;
 mod reloading;
 mod rules;
 mod standing;
@@ -33,6 +34,7 @@ use crate::logins;
 use crate::output::Outcome;
 use crate::source::{self, Source};
 use ending::Signals;
+use key_ring::KeyRing;
 use reloading::Reloading;
 use rules::Rules;
 use standing::Standing;
@@ -49,20 +51,21 @@ pub(crate) async fn run(args: &Serve, app: &App) -> Result<Outcome, Failure> {
         Some(_) => surroundings,
         None => surroundings.unattended(),
     };
-    let rules = Rules::new(args, &source.config, &surroundings, &journal)?;
+    let surroundings = Arc::new(surroundings);
+    let ring = KeyRing::open(args, &source.config, Arc::clone(&surroundings) as _)?;
+    let rules = Rules::new(args, &source.config, &ring.keys, &journal)?;
     let (reloads, asked) = mpsc::channel(1);
     let file = source.file.clone();
     let reloading = source
         .file
-        .map(|file| Reloading::new(file, &source.config, watch));
+        .map(|file| Reloading::new(file, &source.config, watch, ring));
     let builder = Hub::builder().config(source.config);
-    let builder = builder.surroundings(Arc::new(surroundings));
+    let builder = builder.surroundings(surroundings);
     let mut builder = builder.login(logins::describe);
     if let Some(folder) = source::cache_folder() {
         builder = builder.cache(folder);
     }
     let audit = rules.audit.clone();
-    let is_locked = rules.is_locked();
     let gateway = Gateway::builder(builder);
     let gateway = rules
         .apply(gateway)?
@@ -88,11 +91,11 @@ pub(crate) async fn run(args: &Serve, app: &App) -> Result<Outcome, Failure> {
         reloads,
     });
     let ending = watch::Sender::new(false);
-    let served = serve(args, &standing, &gateway, is_locked, ending.subscribe());
+    let served = serve(args, &standing, &gateway, ending.subscribe());
     let following = async {
         let reloading = async {
             match reloading {
-                Some(reloading) => reloading.run(&hub, &journal, asked).await,
+                Some(reloading) => reloading.run(&gateway, &journal, asked).await,
                 None => std::future::pending().await,
             }
         };
@@ -142,7 +145,6 @@ async fn serve(
     args: &Serve,
     standing: &Standing,
     gateway: &Gateway,
-    is_locked: bool,
     ending: watch::Receiver<bool>,
 ) -> Result<(), Failure> {
     let broken = |error: std::io::Error| Failure::unexpected(with_causes(&error));
@@ -151,7 +153,7 @@ async fn serve(
     };
     let address = address_of(address)?;
     let mut settings = gateway.site().http_settings();
-    if !is_locked && !address.ip().is_loopback() {
+    if !gateway.is_locked() && !address.ip().is_loopback() {
         let reason = format!("{} can be reached from elsewhere", address.ip());
         return Err(Failure::usage(reason).hint(
             "say with --keys, --key-env or --issuer who may call, or use an address of this machine",

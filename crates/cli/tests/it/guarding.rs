@@ -174,3 +174,29 @@ fn limits_are_set_where_it_is_started() {
     let (status, _) = answer(serving.call("one__echo", &json!({"text": long})));
     assert_eq!(status, 200);
 }
+
+#[test]
+fn keys_come_and_go_while_it_runs() {
+    let place = place(&json!({}));
+    let keys = |name: &str, value: &str| {
+        let keys = json!({"keys": [{"name": name, "value": value}]});
+        place.write("new.json", &keys.to_string());
+        std::fs::rename(place.path("new.json"), place.path("keys.json")).unwrap();
+    };
+    keys("ada", "secret-ada");
+    let mut serving = Serving::start(&place, &["--keys", "keys.json"]);
+    serving.hear("one: ready");
+    assert_eq!(echo(&serving, "one__echo", "secret-ada").0, 200);
+    keys("bob", "secret-bob");
+    assert_eq!(serving.hear("keys: "), "keys: added bob; removed ada");
+    assert_eq!(echo(&serving, "one__echo", "secret-ada").0, 401);
+    assert_eq!(echo(&serving, "one__echo", "secret-bob").0, 200);
+    place.write("keys.json", "{\"keys\": [{]}");
+    let said = serving.hear("the keys stay");
+    assert!(said.contains("keys.json:1:"), "{said}");
+    assert_eq!(echo(&serving, "one__echo", "secret-bob").0, 200);
+    // Nobody is let in without one.
+    place.write("keys.json", "{\"keys\": []}");
+    serving.hear("the keys stay");
+    assert_eq!(echo(&serving, "one__echo", "secret-bob").0, 200);
+}

@@ -5,12 +5,14 @@
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use switchboard_gateway::FileWatch;
-use switchboard_hub::{Config, Hub, HubSettings, Plan, ServerConfig};
+use switchboard_gateway::{FileWatch, Gateway, Key};
+use switchboard_hub::{Config, HubSettings, Plan, ServerConfig};
 use tokio::sync::mpsc;
 
 use super::ending::Hangups;
+use super::key_ring::KeyRing;
 use crate::exit::with_causes;
 use crate::import::read_any;
 use crate::journal::Journal;
@@ -23,23 +25,30 @@ pub(super) struct Reloading {
     settings: HubSettings,
     /// None if only a signal has it read again.
     watch: Option<FileWatch>,
+    ring: KeyRing,
 }
 
 impl Reloading {
     /// From a file that was read after this watch was made.
-    pub(super) fn new(file: PathBuf, config: &Config, watch: Option<FileWatch>) -> Self {
+    pub(super) fn new(
+        file: PathBuf,
+        config: &Config,
+        watch: Option<FileWatch>,
+        ring: KeyRing,
+    ) -> Self {
         Self {
             file,
             servers: config.servers.clone(),
             settings: config.settings.clone(),
             watch,
+            ring,
         }
     }
 
     /// Takes changes over, for ever.
     pub(super) async fn run(
         mut self,
-        hub: &Hub,
+        gateway: &Gateway,
         journal: &Journal,
         mut asked: mpsc::Receiver<Asked>,
     ) {
@@ -54,10 +63,11 @@ impl Reloading {
             };
             let asked = tokio::select! {
                 () = changed => None,
+                () = self.ring.changed() => None,
                 () = hangups.next() => None,
                 Some(asked) = asked.recv() => Some(asked),
             };
-            let said = self.reload(hub, journal).await;
+            let said = self.reload(gateway, journal).await;
             if let Some(asked) = asked {
                 // Whoever asked may have gone.
                 let _ = asked.send(said);
@@ -66,27 +76,52 @@ impl Reloading {
     }
 
     /// Reads the file again. What comes back was said to the journal too.
-    async fn reload(&mut self, hub: &Hub, journal: &Journal) -> Result<String, String> {
+    async fn reload(&mut self, gateway: &Gateway, journal: &Journal) -> Result<String, String> {
         let file = self.file.clone();
         let read = tokio::task::spawn_blocking(move || read_any(&file)).await;
         let config = match read {
-            Ok(Ok(config)) => config,
+            Ok(Ok(config)) => Arc::new(config),
             Ok(Err(error)) => return Err(self.keep(journal, &with_causes(&error))),
             Err(error) => return Err(self.keep(journal, &error.to_string())),
         };
         for problem in config.errors() {
             journal.warn(None, &problem.to_string());
         }
-        if config.settings != self.settings {
+        self.take_keys(gateway, &config, journal).await;
+        if !is_same_but_keys(&config.settings, &self.settings) {
             let words = "what stands under \"x-switchboard\" at the top is taken over by a restart";
             journal.warn(None, &format!("{}: {words}", self.file.display()));
         }
-        let servers = merged(&self.servers, config);
-        let plan = hub.set_servers(servers.clone()).await;
+        let servers = merged(&self.servers, &config);
+        let plan = gateway.hub().set_servers(servers.clone()).await;
         self.servers = servers;
         let said = told(&self.file, &plan);
         journal.note(None, &said);
         Ok(said)
+    }
+
+    /// Lets those in who have keys now. What is wrong with them changes nothing.
+    async fn take_keys(&mut self, gateway: &Gateway, config: &Arc<Config>, journal: &Journal) {
+        let stay = |reason: &str| {
+            journal.warn(None, &format!("{reason}; the keys stay as they are"));
+        };
+        let keys = match self.ring.read_again(config).await {
+            Ok(keys) => keys,
+            Err(failure) => return stay(&failure.message),
+        };
+        if keys == self.ring.keys {
+            return;
+        }
+        if !gateway.is_locked() {
+            return stay("without keys it was started, and a restart is needed to have some");
+        }
+        match gateway.set_keys(&keys) {
+            Ok(()) => {
+                journal.note(None, &told_keys(&self.ring.keys, &keys));
+                self.ring.keys = keys;
+            }
+            Err(error) => stay(&format!("the keys: {error}")),
+        }
     }
 
     fn keep(&self, journal: &Journal, reason: &str) -> String {
@@ -100,11 +135,48 @@ impl Reloading {
 pub(super) type Asked = tokio::sync::oneshot::Sender<Result<String, String>>;
 
 /// The servers of a file; those that are written wrongly as they were.
-fn merged(old: &[ServerConfig], config: Config) -> Vec<ServerConfig> {
-    let mut servers = config.servers;
+fn merged(old: &[ServerConfig], config: &Config) -> Vec<ServerConfig> {
+    let mut servers = config.servers.clone();
     let kept = old.iter().filter(|was| config.broken.contains(&was.name));
     servers.extend(kept.cloned());
     servers
+}
+
+/// Everything but keys is taken over by a restart only.
+fn is_same_but_keys(one: &HubSettings, other: &HubSettings) -> bool {
+    let without = |settings: &HubSettings| {
+        let mut settings = settings.clone();
+        settings.gateway.keys.clear();
+        settings
+    };
+    without(one) == without(other)
+}
+
+/// Which keys come, go, or are others now.
+fn told_keys(old: &[Key], new: &[Key]) -> String {
+    let named = |keys: &[Key], name: &str| keys.iter().find(|key| key.name() == name).cloned();
+    let names = |keys: &[Key], wanted: &dyn Fn(&Key) -> bool| -> Vec<String> {
+        let wanted = keys.iter().filter(|key| wanted(key));
+        wanted.map(|key| key.name().to_owned()).collect()
+    };
+    let parts = [
+        ("added", names(new, &|key| named(old, key.name()).is_none())),
+        (
+            "removed",
+            names(old, &|key| named(new, key.name()).is_none()),
+        ),
+        (
+            "changed",
+            names(new, &|key| {
+                named(old, key.name()).is_some_and(|was| was != *key)
+            }),
+        ),
+    ];
+    let parts = parts.iter().filter(|(_, names)| !names.is_empty());
+    let parts: Vec<String> = parts
+        .map(|(word, names)| format!("{word} {}", names.join(", ")))
+        .collect();
+    format!("keys: {}", parts.join("; "))
 }
 
 /// A plan, as people read it.
@@ -163,7 +235,7 @@ mod tests {
     fn a_server_that_is_written_wrongly_stays_as_it_was() {
         let old = read(r#"{"mcpServers":{"a":{"command":"a"},"b":{"command":"b"}}}"#);
         let new = read(r#"{"mcpServers":{"a":{"args":[]},"c":{"args":[]}}}"#);
-        let servers = merged(&old.servers, new);
+        let servers = merged(&old.servers, &new);
         let names: Vec<&str> = servers.iter().map(|server| server.name.as_str()).collect();
         assert_eq!(names, ["a"]);
         assert_eq!(servers[0].transport, old.servers[0].transport);

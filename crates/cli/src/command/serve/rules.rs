@@ -1,17 +1,13 @@
-//! Who may call a gateway, what they see, how much they may do, and where it is written down: from
-//! what was said and from the file with the servers.
+//! What clients of a gateway see, how much they may do, and where it is written down: from what was
+//! said and from the file with the servers. Keys are in `key_ring`.
 
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-use switchboard_gateway::{
-    Audit, CallerLimits, GatewayBuilder, GatewayLimits, IssuerKeys, Key, Mode,
-};
-use switchboard_hub::{
-    Config, GatewaySettings, KeyConfig, KeySecret, LimitConfig, Profile, Surroundings, nearest,
-};
+use switchboard_gateway::{Audit, GatewayBuilder, GatewayLimits, IssuerKeys, Key, Mode};
+use switchboard_hub::{Config, GatewaySettings, Profile, nearest};
 use switchboard_server::access::{Jwt, ProtectedResource, TokenKeys};
 
 use crate::args::serve::{Serve, ServedMode};
@@ -36,32 +32,13 @@ impl Rules {
     pub(super) fn new(
         args: &Serve,
         config: &Config,
-        surroundings: &dyn Surroundings,
+        keys: &[Key],
         journal: &Arc<Journal>,
     ) -> Result<Self, Failure> {
-        let mut about_us = config.errors().filter(|problem| problem.server.is_none());
-        if let Some(problem) = about_us.next() {
-            return Err(Failure::usage(problem.to_string()));
-        }
         let settings = &config.settings;
         let profiles = &settings.profiles;
         let profile = args.profile.as_deref().map(|name| find(profiles, name));
         let profile = profile.transpose()?;
-        let mut keys = Vec::new();
-        for key in keys_of(args, &settings.gateway)? {
-            if let Some(name) = &key.profile {
-                find(profiles, name)?;
-            }
-            keys.push(ready_key(&key, surroundings)?);
-        }
-        if let Some(variable) = &args.key_env {
-            let value = std::env::var(variable).map_err(|_| {
-                Failure::usage(format!("the variable {variable} has no value"))
-                    .hint("it is to hold the key that clients must have")
-            })?;
-            check_key(variable, &value)?;
-            keys.push(Key::new("key", &value));
-        }
         Ok(Self {
             limits: limits(args, &settings.gateway)?,
             // Whoever serves one profile serves no other.
@@ -70,7 +47,7 @@ impl Rules {
                 None => profiles.clone(),
             },
             profile,
-            keys,
+            keys: keys.to_vec(),
             tokens: tokens(args, journal)?,
             mode: match args.mode {
                 ServedMode::All => Mode::All,
@@ -82,11 +59,6 @@ impl Rules {
                 .map(|to| audit(args, to))
                 .transpose()?,
         })
-    }
-
-    /// Must callers prove who they are?
-    pub(super) const fn is_locked(&self) -> bool {
-        !self.keys.is_empty() || self.tokens.is_some()
     }
 
     /// The gateway with all this.
@@ -109,7 +81,7 @@ impl Rules {
     }
 }
 
-fn find(profiles: &[Profile], name: &str) -> Result<Profile, Failure> {
+pub(super) fn find(profiles: &[Profile], name: &str) -> Result<Profile, Failure> {
     if let Some(found) = profiles.iter().find(|profile| profile.name == name) {
         return Ok(found.clone());
     }
@@ -125,81 +97,6 @@ fn find(profiles: &[Profile], name: &str) -> Result<Profile, Failure> {
             failure.hint(format!("there are: {}", names.join(", ")))
         }
     })
-}
-
-/// The keys of both files.
-fn keys_of(args: &Serve, gateway: &GatewaySettings) -> Result<Vec<KeyConfig>, Failure> {
-    let mut keys = gateway.keys.clone();
-    if let Some(file) = &args.keys {
-        let (settings, problems) = GatewaySettings::from_file(file)?;
-        if let Some(problem) = problems.first() {
-            return Err(Failure::usage(problem.to_string()));
-        }
-        for key in settings.keys {
-            if keys.iter().any(|known| known.name == key.name) {
-                let reason = format!("{}: a key {:?} is in both files", file.display(), key.name);
-                return Err(Failure::usage(reason));
-            }
-            keys.push(key);
-        }
-        if keys.is_empty() {
-            return Err(Failure::usage(format!(
-                "{}: there are no keys",
-                file.display()
-            )));
-        }
-    }
-    Ok(keys)
-}
-
-fn ready_key(key: &KeyConfig, surroundings: &dyn Surroundings) -> Result<Key, Failure> {
-    let name = &key.name;
-    let made = match &key.secret {
-        KeySecret::Value(value) => {
-            let value = value.resolve(surroundings).map_err(|error| {
-                Failure::usage(format!("the key {name:?}: {}", with_causes(&error)))
-            })?;
-            check_key(name, value.reveal())?;
-            Key::new(name, value.reveal())
-        }
-        KeySecret::Sha256(digest) => Key::from_sha256(name, *digest),
-        _ => {
-            return Err(Failure::unexpected(format!(
-                "the key {name:?} is of no known kind"
-            )));
-        }
-    };
-    let made = match &key.profile {
-        Some(profile) => made.profile(profile),
-        None => made,
-    };
-    let mut limits = CallerLimits::default();
-    for LimitConfig {
-        name: limit, value, ..
-    } in &key.limits
-    {
-        match limit.as_str() {
-            "callsPerMinute" => limits.calls_per_minute = u32::try_from(*value).ok(),
-            "callsPerCaller" => limits.calls = Some(*value),
-            other => {
-                let reason = format!("the key {name:?}: there is no limit {other:?} of one caller");
-                return Err(
-                    Failure::usage(reason).hint("there are callsPerMinute and callsPerCaller")
-                );
-            }
-        }
-    }
-    Ok(made.limits(limits))
-}
-
-/// A key that cannot be guessed, and can be sent.
-fn check_key(name: &str, value: &str) -> Result<(), Failure> {
-    let is_sent = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~+/=".contains(&byte);
-    if value.is_empty() || !value.bytes().all(is_sent) {
-        let reason = format!("the key {name:?} is empty or holds what no header can");
-        return Err(Failure::usage(reason).hint("letters, digits and -._~+/= can be sent"));
-    }
-    Ok(())
 }
 
 fn tokens(args: &Serve, journal: &Arc<Journal>) -> Result<Option<Jwt>, Failure> {
