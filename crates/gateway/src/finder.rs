@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Instant;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -14,11 +15,14 @@ use switchboard_client::Payload;
 use switchboard_hub::Hub;
 use switchboard_protocol::jsonrpc::{ErrorObject, Notification};
 use switchboard_protocol::machine::server::Caller;
-use switchboard_protocol::types::SubscriptionFilter;
-use switchboard_protocol::{Method, RawJson};
+use switchboard_protocol::types::{
+    CallToolResult, ContentBlock, ListToolsResult, SubscriptionFilter,
+};
+use switchboard_protocol::{Method, RawJson, Revision};
 use switchboard_server::{About, Answer, Call, Connection, Context, Reply, Service};
 
 use crate::gate::Gate;
+use crate::relay::{Fits, answer_with};
 
 /// A gate whose tools are found and called by two of its own.
 pub(crate) struct Finder {
@@ -33,18 +37,19 @@ impl Finder {
     }
 
     fn call_tool(&self, context: &Context) -> Reply {
+        let revision = context.revision();
         let wrong = |reason: &str| Reply::Now(Answer::Error(ErrorObject::invalid_params(reason)));
         let Some(params) = context.params() else {
             return wrong("there are no parameters");
         };
         match params.name().as_deref() {
             Some(FIND) => match read::<Find>(params) {
-                Ok(find) => Reply::Now(self.find(&find)),
-                Err(reason) => Reply::Now(failed(&reason)),
+                Ok(find) => Reply::Now(self.find(&find, context)),
+                Err(reason) => Reply::Now(failed(&reason, revision)),
             },
             Some(CALL) => match inner(params) {
                 Ok(params) => self.gate.call(Call::of(&context.with_params(params))),
-                Err(reason) => Reply::Now(failed(&reason)),
+                Err(reason) => Reply::Now(failed(&reason, revision)),
             },
             Some(name) => wrong(&format!(
                 "there is no tool {name:?}: find it with {FIND} and call it with {CALL}"
@@ -53,7 +58,16 @@ impl Finder {
         }
     }
 
-    fn find(&self, find: &Find) -> Answer {
+    fn find(&self, find: &Find, context: &Context) -> Answer {
+        // To search costs more than to look something up.
+        let entered = self
+            .gate
+            .turnstile
+            .enter(Instant::now(), context.principal());
+        let _pass = match entered {
+            Ok(pass) => pass,
+            Err(error) => return Answer::Error(error),
+        };
         let catalog = self.hub.catalog();
         let limit = find.limit.unwrap_or(USUAL).clamp(1, MOST);
         let found = catalog.search(&find.query, limit);
@@ -75,7 +89,8 @@ impl Finder {
             ),
             false => Value::from(tools).to_string(),
         };
-        answer(&json!({"content": [{"type": "text", "text": text}]}))
+        let result = CallToolResult::new(vec![ContentBlock::text(text)]);
+        answer_with(result, context.revision())
     }
 }
 
@@ -90,7 +105,10 @@ impl Service for Finder {
 
     fn call(&self, call: Call<'_>) -> Reply {
         match call.method.known() {
-            Some(Method::ToolsList) => Reply::Now(answer(&tools())),
+            Some(Method::ToolsList) => {
+                let tools = answer::<ListToolsResult>(&tools(), call.context.revision());
+                Reply::Now(tools)
+            }
             Some(Method::ToolsCall) => self.call_tool(call.context),
             _ => self.gate.call(call),
         }
@@ -146,19 +164,21 @@ fn read<T: serde::de::DeserializeOwned>(params: &Payload) -> Result<T, String> {
 }
 
 /// What a model can mend is the result of a tool.
-fn failed(reason: &str) -> Answer {
-    answer(&json!({"content": [{"type": "text", "text": reason}], "isError": true}))
+fn failed(reason: &str, revision: Revision) -> Answer {
+    let result = json!({"content": [{"type": "text", "text": reason}], "isError": true});
+    answer::<CallToolResult>(&result, revision)
 }
 
-fn answer(value: &Value) -> Answer {
-    match Payload::encode(value) {
-        Ok(payload) => Answer::Result(payload),
+fn answer<T: Fits>(value: &Value, revision: Revision) -> Answer {
+    match T::deserialize(value) {
+        Ok(result) => answer_with(result, revision),
         Err(error) => Answer::Error(ErrorObject::internal(error.to_string())),
     }
 }
 
 fn tools() -> Value {
-    json!({"tools": [
+    // A day: it never changes.
+    json!({"ttlMs": 86_400_000, "cacheScope": "public", "tools": [
         {
             "name": FIND,
             "title": "Find tools",

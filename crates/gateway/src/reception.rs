@@ -133,10 +133,11 @@ impl FrontDesk {
             return 0;
         }
         let path = head.uri.path().trim_end_matches('/');
-        let path = path.strip_prefix(METADATA).unwrap_or(path);
+        let behind = path.strip_prefix(METADATA);
+        let path = behind.unwrap_or(path);
         let below = path.strip_prefix(&*self.path);
         let name = match below {
-            Some("") => {
+            Some("") if behind.is_none() => {
                 let own = self.door.profile_of(head);
                 let Some(place) = own.and_then(|own| self.place(&own)) else {
                     return 0;

@@ -31,9 +31,10 @@ use crate::lot::Lot;
 use crate::rooms::Rooms;
 use crate::watches::Watches;
 
+pub(crate) use answers::{Fits, answer_with};
 pub(crate) use pursuit::Pursuit;
 
-use answers::{Fits, error_of};
+use answers::error_of;
 use names::{NameTable, Named};
 
 /// A hub as a service.

@@ -66,9 +66,9 @@ pub(crate) struct Serve {
     /// The file with the servers is read once, and on SIGHUP
     #[arg(long)]
     pub(crate) no_watch: bool,
-    /// How long calls in flight may take to finish in the end
-    #[arg(long, value_name = "TIME", value_parser = read_time, default_value = "10s")]
-    pub(crate) drain: Duration,
+    /// How long calls in flight may take to finish in the end: 10s over HTTP, else 2s
+    #[arg(long, value_name = "TIME", value_parser = read_time)]
+    pub(crate) drain: Option<Duration>,
     /// A collector that traces and metrics are sent to, by OTLP over HTTP; without it, what
     /// OTEL_EXPORTER_OTLP_ENDPOINT and its kin say
     #[arg(long, value_name = "URL")]

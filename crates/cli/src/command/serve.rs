@@ -65,6 +65,7 @@ pub(crate) async fn run(args: &Serve, app: &App) -> Result<Outcome, Failure> {
     if let Some(folder) = source::cache_folder() {
         builder = builder.cache(folder);
     }
+    let drain = rules.drain(args);
     let audit = rules.audit.clone();
     let gateway = Gateway::builder(builder);
     let gateway = rules
@@ -104,7 +105,7 @@ pub(crate) async fn run(args: &Serve, app: &App) -> Result<Outcome, Failure> {
     };
     let outcome = tokio::select! {
         outcome = served => outcome,
-        () = signals.watch(&app.output, args.drain, &ending) => {
+        () = signals.watch(&app.output, drain, &ending) => {
             Err(Failure::new(Exit::Interrupted, "interrupted"))
         }
         never = following => never,

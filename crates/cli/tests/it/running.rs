@@ -366,6 +366,24 @@ fn traces_go_to_a_collector_below_the_span_of_the_client() {
     assert_eq!(serving.ended(), Some(0));
 }
 
+#[test]
+fn the_first_transport_is_served_where_it_is_wanted() {
+    let place = Place::with(json!({"one": server()}));
+    let serving = Serving::start(&place, &["--sse"]);
+    let mut stream = serving.connect();
+    write!(
+        stream,
+        "GET /sse HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n"
+    )
+    .unwrap();
+    let mut lines = BufReader::new(stream).lines();
+    let event = lines.find(|line| line.as_ref().unwrap().starts_with("data: "));
+    let event = event.unwrap().unwrap();
+    assert!(event.contains("/message?"), "{event}");
+    let other = Serving::start(&place, &[]);
+    assert_eq!(other.get("/sse").0, 404);
+}
+
 /// Takes one request, and says that it is fine.
 fn receive(collector: &TcpListener) -> (String, Vec<u8>) {
     let (stream, _) = collector.accept().unwrap();

@@ -39,7 +39,7 @@ pub(super) fn fit<T: Fits>(result: Payload, revision: Revision) -> Answer {
 }
 
 /// A result of our own, for a client of this revision.
-pub(super) fn answer_with<T: Fits>(mut result: T, revision: Revision) -> Answer {
+pub(crate) fn answer_with<T: Fits>(mut result: T, revision: Revision) -> Answer {
     if let Err(hindrance) = result.check_step_down(revision) {
         return Answer::Error(ErrorObject::internal(format!(
             "the result cannot be said in revision {revision}: {hindrance}"

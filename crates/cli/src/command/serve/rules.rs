@@ -5,6 +5,7 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use switchboard_gateway::{Audit, GatewayBuilder, GatewayLimits, IssuerKeys, Key, Mode};
 use switchboard_hub::{Config, GatewaySettings, Profile, nearest};
@@ -59,6 +60,14 @@ impl Rules {
                 .map(|to| audit(args, to))
                 .transpose()?,
         })
+    }
+
+    /// How long calls in flight may take to finish in the end.
+    pub(super) const fn drain(&self, args: &Serve) -> Duration {
+        match args.http {
+            Some(_) => self.limits.server.drain_http,
+            None => self.limits.server.drain,
+        }
     }
 
     /// The gateway with all this.
@@ -117,8 +126,10 @@ fn tokens(args: &Serve, journal: &Arc<Journal>) -> Result<Option<Jwt>, Failure> 
 
 fn limits(args: &Serve, gateway: &GatewaySettings) -> Result<GatewayLimits, Failure> {
     let mut limits = GatewayLimits::default();
-    limits.server.drain = args.drain;
-    limits.server.drain_http = args.drain;
+    if let Some(drain) = args.drain {
+        limits.server.drain = drain;
+        limits.server.drain_http = drain;
+    }
     let said = gateway
         .limits
         .iter()
