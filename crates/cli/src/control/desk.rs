@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use switchboard_hub::nearest;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::task::JoinSet;
@@ -23,6 +24,9 @@ pub(crate) trait Answers: Send + Sync + 'static {
 
     /// How its servers stand.
     fn status(&self) -> Json;
+
+    /// The names of its servers.
+    fn servers(&self) -> Vec<String>;
 
     /// What was said.
     fn journal(&self) -> &Journal;
@@ -111,6 +115,9 @@ async fn visit(stream: UnixStream, answers: &impl Answers) -> io::Result<()> {
             follow,
             last,
         } => {
+            if let Some(failure) = unknown(answers, server.as_deref()) {
+                return visitor.say(&Line::Error(failure)).await;
+            }
             // Somebody who follows and goes says so by closing.
             let mut rest = [0; 1];
             return tokio::select! {
@@ -124,6 +131,25 @@ async fn visit(stream: UnixStream, answers: &impl Answers) -> io::Result<()> {
         Err(failure) => Line::Error(failure),
     };
     visitor.say(&line).await
+}
+
+/// Why there is nothing to tell of a server: there is none of this name, and there was none.
+fn unknown(answers: &impl Answers, server: Option<&str>) -> Option<Failure> {
+    let name = server?;
+    let servers = answers.servers();
+    let (entries, _) = answers.journal().since(0);
+    let was_there = entries
+        .iter()
+        .any(|entry| entry.server.as_deref() == server);
+    if was_there || servers.iter().any(|known| known == name) {
+        return None;
+    }
+    let failure = Failure::usage(format!("the gateway has no server {name:?}"));
+    let near = nearest(name, servers.iter().map(String::as_str));
+    Some(match near.first() {
+        Some(near) => failure.hint(format!("did you mean {near:?}?")),
+        None => failure.hint("`switchboard status` shows the servers that it has"),
+    })
 }
 
 /// Tells what was said, and what will be.

@@ -12,6 +12,7 @@ use crate::json::Json;
 pub(crate) trait Answers: Send + Sync + 'static {
     fn about(&self) -> Json;
     fn status(&self) -> Json;
+    fn servers(&self) -> Vec<String>;
     fn journal(&self) -> &Journal;
     fn restart(&self, server: String) -> impl Future<Output = Result<Json, Failure>> + Send;
     fn reload(&self) -> impl Future<Output = Result<Json, Failure>> + Send;

@@ -233,6 +233,16 @@ fn health_and_numbers_are_beside_the_endpoint() {
     assert_eq!(status, 200);
     assert!(text.contains("gen_ai_tool_name=\"echo\""), "{text}");
     assert_eq!(serving.get("/nothing").0, 404);
+    // A page that has made its name point here learns nothing.
+    for path in ["/healthz", "/readyz", "/metrics"] {
+        let mut stream = serving.connect();
+        write!(
+            stream,
+            "GET {path} HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n"
+        )
+        .unwrap();
+        assert_eq!(answer(stream).0, 403, "{path}");
+    }
     replace(&place, &json!({"one": server()}));
     serving.hear("removed other");
     assert_eq!(serving.get("/readyz").0, 200);
@@ -274,6 +284,9 @@ fn a_gateway_that_runs_is_asked_over_its_socket() {
     let logs = run(&place, &["logs", "one", "--jsonl"]).done();
     let ready = logs.lines().filter(|line| line.contains("ready, revision"));
     assert_eq!(ready.count(), 2, "{logs}");
+    let missing = run(&place, &["logs", "on"]);
+    assert_eq!(missing.code, 2, "{missing:?}");
+    assert!(missing.stderr.contains("no server \"on\""), "{missing:?}");
     let last = run(&place, &["logs", "--last", "1", "--jsonl"]).done();
     assert_eq!(last.lines().count(), 1);
 

@@ -68,6 +68,14 @@ impl Answers for Standing {
         about
     }
 
+    fn servers(&self) -> Vec<String> {
+        let servers = self.hub.servers();
+        servers
+            .iter()
+            .map(|server| server.name.to_string())
+            .collect()
+    }
+
     fn journal(&self) -> &Journal {
         &self.journal
     }
