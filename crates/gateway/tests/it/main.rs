@@ -1,7 +1,8 @@
 //! The gateway between clients and servers of both eras.
 //!
 //! - `child`: a server of one era; `cell`: a client of one era at a gateway before it
-//! - `calling`, `asking`, `listing`, `tracing`: what must be the same in all four cells
+//! - `calling`, `asking`, `listing`, `tracing`, `reloading`: what must be the same in all four
+//!   cells
 //! - `rooms`: servers that each client has alone
 //! - `house`: a gateway over HTTP; `access`, `bounds`: who may call, and how much
 
@@ -18,5 +19,6 @@ mod cell;
 mod child;
 mod house;
 mod listing;
+mod reloading;
 mod rooms;
 mod tracing;
