@@ -16,7 +16,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
 use crate::cell::soon;
-use crate::house::House;
+use crate::child::server;
+use crate::house::{Answered, House};
 
 fn work() -> Profile {
     let mut work = Profile::new("work");
@@ -104,6 +105,27 @@ async fn a_session_is_of_its_profile() {
         soon(client.close()).await;
     }
     house.close().await;
+}
+
+#[tokio::test]
+async fn nothing_is_said_of_servers_that_are_not_in_a_profile() {
+    for era in [Era::Handshake, Era::Stateless] {
+        let servers = ["one", "two"].map(|name| server(name, era));
+        let house = House::open_before(servers.to_vec(), with_keys).await;
+        let said = |key| house.initialize(key);
+        let all = said("secret-ada").await.text;
+        assert!(all.contains("# one") && all.contains("# two"), "{all}");
+        let some = said("secret-ci").await.text;
+        assert!(some.contains("# one") && !some.contains("two"), "{some}");
+        let missing = house.call("/mcp", Some("secret-ci"), "two__pid").await;
+        let unknown = house.call("/mcp", Some("secret-ci"), "six__pid").await;
+        let message = |answer: &Answered| {
+            let message = answer.json()["error"]["message"].clone();
+            message.as_str().unwrap().replace("six", "two")
+        };
+        assert_eq!(message(&missing), message(&unknown));
+        house.close().await;
+    }
 }
 
 #[tokio::test]
