@@ -2,7 +2,8 @@
 //! run.
 //!
 //! Each command is run at `server-memory`, and at a server that gives the same answers at once
-//! (`stand_in.rs`): the second is the command's own time. The programs take turns. It reports and
+//! (`stand_in.rs`). What it needs there beyond a client that does only what has to be done, in the
+//! same turn, is its own time. The programs take turns. It reports and
 //! never fails for a figure: a loaded machine is no fault.
 
 use std::collections::BTreeMap;
@@ -67,28 +68,54 @@ fn measure(workspace: &Workspace, options: &Options) -> Result<(), String> {
 /// Every program so many times at both servers, in turns; the median of them is the round's.
 fn one_round(place: &Place, verb: &Verb, programs: &[Program], table: &mut Table, runs: u32) {
     let mut found: BTreeMap<(&str, &str), Vec<f64>> = BTreeMap::new();
+    let mut spent: BTreeMap<&str, f64> = BTreeMap::new();
     for _ in 0..runs {
-        for (server, figure) in [(MEMORY, WHOLE), (STAND_IN, OWN)] {
-            let bare = place.bare(server, verb);
-            let mut note = |name, time: Result<f64, String>| match time {
-                Ok(time) => found.entry((name, figure)).or_default().push(time),
-                Err(reason) => report::progress(&format!("{name}: {reason}")),
+        for (server, figure) in [(MEMORY, WHOLE), (STAND_IN, QUICK)] {
+            let mut note = |name, run: &dyn Fn() -> Result<f64, String>| {
+                let before = children_cpu();
+                let time = run();
+                if figure == QUICK {
+                    *spent.entry(name).or_default() += children_cpu() - before;
+                }
+                match time {
+                    Ok(time) => found.entry((name, figure)).or_default().push(time),
+                    Err(reason) => report::progress(&format!("{name}: {reason}")),
+                }
             };
-            note(BARE, bare);
+            note(BARE, &|| place.bare(server, verb));
             for program in programs {
-                note(program.name, place.time(&program.words(verb, server)));
+                let words = program.words(verb, server);
+                note(program.name, &|| place.time(&words));
             }
         }
     }
-    let names = programs.iter().map(|it| (it.name, it.role));
-    for (name, role) in std::iter::once((BARE, Role::Limit)).chain(names) {
-        let figures = [WHOLE, OWN].into_iter().filter_map(|figure| {
+    let mut figures_of = |name: &'static str| -> BTreeMap<String, f64> {
+        let figures = [WHOLE, QUICK].into_iter().filter_map(|figure| {
             let times = found.remove(&(name, figure))?;
             Some((figure.to_owned(), Spread::of(times)?.median))
         });
-        let figures = figures.collect();
-        table.row(name, role).rounds.push(figures);
+        // One run is shorter than what the system counts in: all of them together are not.
+        let spent = spent.remove(name).unwrap_or_default() / f64::from(runs.max(1));
+        figures.chain([(CPU.to_owned(), spent)]).collect()
+    };
+    let bare = figures_of(BARE);
+    for program in programs {
+        let mut figures = figures_of(program.name);
+        // What it takes to start a server, ask and end it is not the program's own; one that was
+        // connected before starts none.
+        let start = |figure| match program.before.is_empty() {
+            true => bare.get(figure).copied().unwrap_or_default(),
+            false => 0.0,
+        };
+        if let Some(quick) = figures.get(QUICK) {
+            figures.insert(OWN.to_owned(), quick - start(QUICK));
+        }
+        if let Some(cpu) = figures.get_mut(CPU) {
+            *cpu -= start(CPU);
+        }
+        table.row(program.name, program.role).rounds.push(figures);
     }
+    table.row(BARE, Role::Limit).rounds.push(bare);
 }
 
 /// A command line that is measured.
@@ -286,6 +313,17 @@ impl Place {
     }
 }
 
+/// Milliseconds of CPU that the programs took which we started and which have ended, with all that
+/// they started.
+fn children_cpu() -> f64 {
+    let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    // Behind the name, which may hold anything: the times of children are its 14th and 15th.
+    let behind = stat.rsplit(')').next().unwrap_or_default();
+    let ticks = behind.split_whitespace().skip(13).take(2);
+    let ticks: f64 = ticks.filter_map(|text| text.parse::<f64>().ok()).sum();
+    ticks * MILLISECONDS_PER_TICK
+}
+
 fn milliseconds(time: Duration) -> f64 {
     time.as_secs_f64() * 1000.0
 }
@@ -311,7 +349,8 @@ impl Verb {
 
 fn markdown(table: &Table) -> String {
     let mut text = format!(
-        "### {}\n\n| program | at server-memory, ms | **own, ms** | own, of ours |\n|---|---:|---:|---:|\n",
+        "### {}\n\n| program | at server-memory, ms | at the stand-in, ms | **own, ms** | own CPU, ms \
+         | own, of ours |\n|---|---:|---:|---:|---:|---:|\n",
         table.title
     );
     let ours = table.best(Role::Ours);
@@ -319,8 +358,9 @@ fn markdown(table: &Table) -> String {
         let cell = |key| row.spread(key).map_or("-".to_owned(), |it| it.to_string());
         let ratio = ours.and_then(|ours| table.ratio(row, ours));
         let ratio = ratio.map_or("-".to_owned(), |it| format!("{it}×"));
-        let (name, whole, own) = (row.name, cell(WHOLE), cell(OWN));
-        text += &format!("| {name} | {whole} | {own} | {ratio} |\n");
+        let (name, whole, quick) = (row.name, cell(WHOLE), cell(QUICK));
+        let (own, cpu) = (cell(OWN), cell(CPU));
+        text += &format!("| {name} | {whole} | {quick} | {own} | {cpu} | {ratio} |\n");
     }
     text
 }
@@ -365,7 +405,13 @@ const STAND_IN: &str = "stand-in";
 /// From start to end, the server's start included.
 const WHOLE: &str = "whole";
 /// The same at the stand-in.
+const QUICK: &str = "quick";
+/// That, without what the bare pipe needs there.
 const OWN: &str = "own";
+/// The CPU of that.
+const CPU: &str = "cpu";
+/// As Linux counts it for programs, on every machine.
+const MILLISECONDS_PER_TICK: f64 = 10.0;
 /// Runs of each command in a round.
 const RUNS: u32 = 10;
 const SERVER: &str = "node_modules/@modelcontextprotocol/server-memory/dist/index.js";

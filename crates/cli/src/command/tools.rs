@@ -25,6 +25,7 @@ pub(crate) async fn run(args: &Tools, app: &App) -> Result<Outcome, Failure> {
             (true, _) => tools
                 .iter()
                 .fold(Page::new(), |page, entry| page.line(shown(entry, is_one))),
+            (false, _) if tools.is_empty() => Page::new().line("no tools"),
             (false, true) => signatures(&tools, is_one),
             (false, false) => Page::new().table(table(&tools, is_one)),
         },

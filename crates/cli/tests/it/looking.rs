@@ -45,6 +45,16 @@ fn tools_of_several_servers_have_their_server_in_front() {
 }
 
 #[test]
+fn that_there_are_none_is_said() {
+    let mut denied = server();
+    denied["x-switchboard"] = json!({"tools": {"deny": ["*"]}});
+    let place = Place::with(json!({"one": denied}));
+    assert_eq!(place.run(&["tools"]).done(), "no tools\n");
+    assert_eq!(place.run(&["prompts"]).done(), "no prompts\n");
+    assert_eq!(place.run(&["tools", "--names"]).done(), "");
+}
+
+#[test]
 fn json_has_the_shapes_of_the_specification() {
     let place = Place::with(json!({"one": server()}));
     let ended = place.run(&["tools", "--json"]);
