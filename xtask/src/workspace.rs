@@ -128,6 +128,16 @@ fn cargo_in(root: &Path) -> Command {
     command.current_dir(root);
     // What we read must not have colours in it, whatever the user's settings are.
     command.env("CARGO_TERM_COLOR", "never");
+    // Cargo sets them for us. A build script that looks at them would run anew, and everything
+    // above it be built anew, each time that somebody builds with and without us.
+    for (name, _) in env::vars_os() {
+        let is_ours = name.to_str().is_some_and(|name| {
+            name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")
+        });
+        if is_ours {
+            command.env_remove(name);
+        }
+    }
     command
 }
 
