@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use switchboard_hub::{Hub, HubBuilder, Prefix, Profile};
+use switchboard_hub::{Hub, HubBuilder, Prefix, Profile, ServerStatus};
 use switchboard_protocol::types::{Implementation, LoggingLevel};
 use switchboard_server::Site;
 use switchboard_server::access::{Jwt, TokenError};
@@ -19,6 +19,7 @@ use crate::finder::Finder;
 use crate::gate::Gate;
 use crate::limit::GatewayLimits;
 use crate::lot::Lot;
+use crate::opening::Opening;
 use crate::relay::{Parts, Relay};
 use crate::rooms::Rooms;
 use crate::server_host::ServerHost;
@@ -38,6 +39,7 @@ pub struct Gateway {
     door: Arc<Door>,
     turnstile: Arc<Turnstile>,
     lot: Arc<Lot>,
+    opening: Opening,
     tasks: Vec<AbortHandle>,
 }
 
@@ -71,6 +73,17 @@ impl Gateway {
     /// The servers.
     pub const fn hub(&self) -> &Hub {
         &self.hub
+    }
+
+    /// Connects the servers, as [`Hub::connect_all`] does. A client that lists meanwhile is
+    /// answered when they have said what they offer, or after ten seconds: many list once only.
+    pub fn connect_all(&self) -> impl Future<Output = Vec<ServerStatus>> + Send + 'static {
+        let (hub, connecting) = (self.hub.clone(), self.opening.begin());
+        async move {
+            let statuses = hub.connect_all().await;
+            drop(connecting);
+            statuses
+        }
     }
 
     /// The place where they are served: on stdio, over HTTP, in several ways at once. It knows
@@ -262,6 +275,7 @@ impl GatewayBuilder {
             self.park_life,
         ));
         let turnstile = Arc::new(Turnstile::new(self.limits.clone(), self.special));
+        let opening = Opening::new();
         let mut tasks = Vec::new();
         let mut site = |profile: Option<&Profile>| {
             let hub = match profile {
@@ -274,6 +288,7 @@ impl GatewayBuilder {
             let parts = Parts {
                 hub: hub.clone(),
                 rooms,
+                opening: opening.clone(),
                 lot: Arc::clone(&lot),
                 watches,
             };
@@ -303,6 +318,7 @@ impl GatewayBuilder {
             door: Arc::new(self.door),
             turnstile,
             lot,
+            opening,
             tasks,
             hub,
         }

@@ -10,7 +10,7 @@
 //!
 //! let config = Config::from_file("mcp.json")?;
 //! let gateway = Gateway::new(Hub::builder().config(config));
-//! gateway.hub().connect_all().await;
+//! gateway.connect_all().await;
 //! gateway.site().serve_http("127.0.0.1:8000").await?;
 //! # Ok(())
 //! # }
@@ -21,7 +21,7 @@
 //! 3. `server_host`: what a server asks in the midst of a call; `desk`: who is asked; `lot`: calls
 //!    that wait for a client that must come again with the answer
 //! 4. `rooms`: what clients have alone, if servers are not shared; `identity`: who they are
-//! 5. `changes`, `watches`: what servers tell, and who hears it
+//! 5. `changes`, `watches`: what servers tell, and who hears it; `opening`: who comes before them
 //! 6. `gate`: what every call goes through, with `turnstile` ([`GatewayLimits`]) and [`Audit`];
 //!    `access`: who may call; `finder`: two tools in place of all
 //! 7. `reception`: what else answers on its listener; [`FileWatch`]: notices that a configuration
@@ -38,6 +38,7 @@ mod gateway;
 mod identity;
 mod limit;
 mod lot;
+mod opening;
 mod reception;
 mod relay;
 mod rooms;

@@ -28,6 +28,7 @@ use switchboard_server::{About, Answer, Call, Connection, Context, Reply, Servic
 
 use crate::gateway::Names;
 use crate::lot::Lot;
+use crate::opening::Opening;
 use crate::rooms::Rooms;
 use crate::watches::Watches;
 
@@ -50,6 +51,7 @@ struct Inner {
 pub(crate) struct Parts {
     pub(crate) hub: Hub,
     pub(crate) rooms: Arc<Rooms>,
+    pub(crate) opening: Opening,
     pub(crate) lot: Arc<Lot>,
     pub(crate) watches: Arc<Watches>,
 }
@@ -95,10 +97,10 @@ impl Service for Relay {
         let relay = Arc::clone(&self.0);
         let context = call.context.clone();
         match call.method.known() {
-            Some(Method::ToolsList) => Reply::Now(relay.list_tools(&call)),
-            Some(Method::PromptsList) => Reply::Now(relay.list_prompts(&call)),
-            Some(Method::ResourcesList) => Reply::Now(relay.list_resources(&call)),
-            Some(Method::ResourcesTemplatesList) => Reply::Now(relay.list_templates(&call)),
+            Some(Method::ToolsList) => relay.when_open(context, Inner::list_tools),
+            Some(Method::PromptsList) => relay.when_open(context, Inner::list_prompts),
+            Some(Method::ResourcesList) => relay.when_open(context, Inner::list_resources),
+            Some(Method::ResourcesTemplatesList) => relay.when_open(context, Inner::list_templates),
             Some(Method::ToolsCall) => Reply::later(async move { relay.call_tool(context).await }),
             Some(Method::PromptsGet) => Reply::later(async move { relay.fill(context).await }),
             Some(Method::ResourcesRead) => Reply::later(async move { relay.read(context).await }),
@@ -120,6 +122,17 @@ impl Service for Relay {
 }
 
 impl Inner {
+    /// Lists what there is, once the servers have said it.
+    fn when_open(self: Arc<Self>, context: Context, list: fn(&Self, &Context) -> Answer) -> Reply {
+        if !self.opening.is_going_on() {
+            return Reply::Now(list(&self, &context));
+        }
+        Reply::later(async move {
+            self.opening.wait().await;
+            list(&self, &context)
+        })
+    }
+
     async fn subscribe(&self, context: Context) -> Answer {
         let uri = match uri_of(&context) {
             Ok(uri) => uri,
@@ -150,6 +163,7 @@ impl Inner {
     async fn call_tool(&self, context: Context) -> Answer {
         match params_of(&context).and_then(|params| member_of(params.name(), "name")) {
             Ok(name) => {
+                self.names.wait_for(&self.opening).await;
                 let catalog = self.hub.catalog();
                 let name = self.names.known(Named::Tool, &catalog, &name);
                 if let Err(error) = caller::check_headers(&context, &catalog, &name) {
@@ -180,6 +194,7 @@ impl Inner {
     async fn fill(&self, context: Context) -> Answer {
         match params_of(&context).and_then(|params| member_of(params.name(), "name")) {
             Ok(name) => {
+                self.names.wait_for(&self.opening).await;
                 let name = self.names.known(Named::Prompt, &self.hub.catalog(), &name);
                 let call = |hub: &Hub| hub.prompt::<String, String>(&name, []);
                 self.relay::<_, GetPromptResult>(context, call).await

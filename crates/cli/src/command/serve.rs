@@ -80,9 +80,7 @@ pub(crate) async fn run(args: &Serve, app: &App) -> Result<Outcome, Failure> {
     app.adopt(&hub);
     let sending = telemetry::start(args.otlp.as_deref(), &hub, &journal)?;
     let events = hub.events();
-    let connecting = hub.clone();
-    // A client that is quick is answered by those that are ready; it hears of the others.
-    let connecting = tokio::spawn(async move { drop(connecting.connect_all().await) });
+    let connecting = tokio::spawn(gateway.connect_all());
     let standing = Arc::new(Standing {
         hub: hub.clone(),
         journal: Arc::clone(&journal),

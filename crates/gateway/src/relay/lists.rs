@@ -9,17 +9,17 @@ use switchboard_protocol::jsonrpc::ErrorObject;
 use switchboard_protocol::types::{
     ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
 };
-use switchboard_server::{Answer, Call};
+use switchboard_server::{Answer, Context};
 
 use super::Inner;
 use super::answers::answer_with;
 use super::names::Named;
 
 impl Inner {
-    pub(super) fn list_tools(&self, call: &Call<'_>) -> Answer {
+    pub(super) fn list_tools(&self, context: &Context) -> Answer {
         let catalog = self.hub.catalog();
         let entries = catalog.tools();
-        let page = page(call, catalog.version(), entries.len());
+        let page = page(context, catalog.version(), entries.len());
         answer(
             page,
             |(from, count)| {
@@ -41,14 +41,14 @@ impl Inner {
                 ListToolsResult::new(tools)
             },
             |result, next| result.next_cursor = next,
-            call,
+            context,
         )
     }
 
-    pub(super) fn list_prompts(&self, call: &Call<'_>) -> Answer {
+    pub(super) fn list_prompts(&self, context: &Context) -> Answer {
         let catalog = self.hub.catalog();
         let entries = catalog.prompts();
-        let page = page(call, catalog.version(), entries.len());
+        let page = page(context, catalog.version(), entries.len());
         answer(
             page,
             |(from, count)| {
@@ -66,14 +66,14 @@ impl Inner {
                 ListPromptsResult::new(prompts.collect())
             },
             |result, next| result.next_cursor = next,
-            call,
+            context,
         )
     }
 
-    pub(super) fn list_resources(&self, call: &Call<'_>) -> Answer {
+    pub(super) fn list_resources(&self, context: &Context) -> Answer {
         let catalog = self.hub.catalog();
         let entries = catalog.resources();
-        let page = page(call, catalog.version(), entries.len());
+        let page = page(context, catalog.version(), entries.len());
         answer(
             page,
             |(from, count)| {
@@ -81,14 +81,14 @@ impl Inner {
                 ListResourcesResult::new(resources.map(|entry| entry.definition()).collect())
             },
             |result, next| result.next_cursor = next,
-            call,
+            context,
         )
     }
 
-    pub(super) fn list_templates(&self, call: &Call<'_>) -> Answer {
+    pub(super) fn list_templates(&self, context: &Context) -> Answer {
         let catalog = self.hub.catalog();
         let entries = catalog.templates();
-        let page = page(call, catalog.version(), entries.len());
+        let page = page(context, catalog.version(), entries.len());
         answer(
             page,
             |(from, count)| {
@@ -98,7 +98,7 @@ impl Inner {
                 )
             },
             |result, next| result.next_cursor = next,
-            call,
+            context,
         )
     }
 }
@@ -114,29 +114,28 @@ fn answer<T: super::answers::Fits>(
     page: Result<Page, ErrorObject>,
     make: impl FnOnce((usize, usize)) -> T,
     set_next: impl FnOnce(&mut T, Option<String>),
-    call: &Call<'_>,
+    context: &Context,
 ) -> Answer {
     match page {
         Ok(page) => {
             let mut result = make((page.from, page.count));
             set_next(&mut result, page.next);
-            answer_with(result, call.context.revision())
+            answer_with(result, context.revision())
         }
         Err(error) => Answer::Error(error),
     }
 }
 
 /// The page of a list of this length that a call wants.
-fn page(call: &Call<'_>, version: u64, length: usize) -> Result<Page, ErrorObject> {
+fn page(context: &Context, version: u64, length: usize) -> Result<Page, ErrorObject> {
     let stale = || {
         ErrorObject::invalid_params("the cursor is not valid (any more): list from the beginning")
     };
-    let cursor = call
-        .params()
-        .and_then(|params| params.string_member("cursor"));
+    let params = context.params();
+    let cursor = params.and_then(|params| params.string_member("cursor"));
     let from = match cursor {
         Some(cursor) => {
-            let place = call.context.unseal(PURPOSE, &cursor).map_err(|_| stale())?;
+            let place = context.unseal(PURPOSE, &cursor).map_err(|_| stale())?;
             let place: (u64, usize) = serde_json::from_slice(&place).map_err(|_| stale())?;
             if place.0 != version || place.1 > length {
                 return Err(stale());
@@ -148,7 +147,7 @@ fn page(call: &Call<'_>, version: u64, length: usize) -> Result<Page, ErrorObjec
     let end = length.min(from.saturating_add(PAGE));
     let next = (end < length).then(|| {
         let place = format!("[{version},{end}]");
-        call.context.seal(PURPOSE, place.as_bytes())
+        context.seal(PURPOSE, place.as_bytes())
     });
     let next = next
         .transpose()

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use switchboard_hub::Catalog;
 
 use crate::gateway::Names;
+use crate::opening::Opening;
 
 /// From one name to the other.
 #[derive(Debug)]
@@ -44,6 +45,13 @@ impl NameTable {
         Self {
             names,
             plain: Mutex::new(None),
+        }
+    }
+
+    /// A name of a server's own does not say which server to wait for, so all are waited for.
+    pub(crate) async fn wait_for(&self, opening: &Opening) {
+        if self.names == Names::Plain && opening.is_going_on() {
+            opening.wait().await;
         }
     }
 

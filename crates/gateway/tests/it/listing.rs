@@ -3,10 +3,31 @@
 use std::time::Duration;
 
 use switchboard_client::types::{LoggingLevel, SubscriptionFilter};
-use switchboard_client::{Change, State};
+use switchboard_client::{Change, Handlers, State};
+use switchboard_gateway::{Gateway, Names};
+use switchboard_hub::Hub;
 use tokio::time::timeout;
 
-use crate::cell::{Cell, in_each, soon};
+use crate::cell::{Cell, connect, in_each, soon};
+use crate::child::server;
+
+#[tokio::test]
+async fn who_lists_or_calls_at_once_waits_until_servers_have_said_what_they_offer() {
+    in_each(|eras| async move {
+        let hub = Hub::builder().server(server("one", eras.server));
+        let gateway = Gateway::builder(hub).names(Names::Plain).build();
+        let connecting = tokio::spawn(gateway.connect_all());
+        let client = connect(&gateway, eras.client, Handlers::new()).await;
+        let sum = soon(client.call("add").arg("a", 2).arg("b", 3)).await;
+        assert_eq!(sum.unwrap().joined_text(), "5");
+        let other = connect(&gateway, eras.client, Handlers::new()).await;
+        assert!(soon(other.tools()).await.unwrap().by_name("add").is_some());
+        soon(connecting).await.unwrap();
+        soon(client.close()).await;
+        soon(gateway.hub().close()).await;
+    })
+    .await;
+}
 
 #[tokio::test]
 async fn everything_of_all_servers_is_listed_in_one_order() {
