@@ -255,14 +255,26 @@ impl Running {
     }
 
     /// As by Ctrl-C. The standard library can only kill.
-    fn interrupt(&self) -> Result<(), String> {
+    ///
+    /// What we run behind a shell's back may have been told to ignore it, and tells its children;
+    /// one that does so is killed, which no transcript of ours expects of a program of ours.
+    fn interrupt(&mut self) -> Result<(), String> {
         let status = Command::new("kill")
             .args(["-INT", &self.child.id().to_string()])
             .status();
         match status {
-            Ok(status) if status.success() => Ok(()),
-            _ => Err("it could not be interrupted".to_owned()),
+            Ok(status) if status.success() => {}
+            _ => return Err("it could not be interrupted".to_owned()),
         }
+        let ends = Instant::now() + PATIENCE;
+        while !self.is_over() {
+            if Instant::now() > ends {
+                self.kill();
+                break;
+            }
+            thread::sleep(POLL);
+        }
+        Ok(())
     }
 
     /// The number that it ended with. Everything that it said has been read then.
@@ -318,4 +330,6 @@ fn differ(expected: &Expected, out: &[String], err: &[String]) -> String {
 /// The slowest of them, a server in Python, takes three seconds to start on a busy machine.
 const LIMIT: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_millis(5);
+/// How long a program has to end once it is interrupted.
+const PATIENCE: Duration = Duration::from_secs(20);
 const GRACE: Duration = Duration::from_secs(2);
