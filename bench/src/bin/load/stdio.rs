@@ -199,16 +199,20 @@ impl Wire {
         }
     }
 
-    /// Takes a line that was read whole.
+    /// Takes an answer that was read whole. What a server tells unasked is passed over.
     fn taken(&mut self) -> Option<Range<usize>> {
-        let Some(end) = memchr(b'\n', &self.buffer[self.scanned..self.filled]) else {
-            self.scanned = self.filled;
-            return None;
-        };
-        let line = self.taken..self.scanned + end;
-        self.taken = line.end + 1;
-        self.scanned = self.taken;
-        Some(line)
+        loop {
+            let Some(end) = memchr(b'\n', &self.buffer[self.scanned..self.filled]) else {
+                self.scanned = self.filled;
+                return None;
+            };
+            let line = self.taken..self.scanned + end;
+            self.taken = line.end + 1;
+            self.scanned = self.taken;
+            if !self.buffer[line.clone()].starts_with(NOTIFICATION) {
+                return Some(line);
+            }
+        }
     }
 
     /// One read.
@@ -238,3 +242,5 @@ impl Wire {
         self.server.wait()
     }
 }
+
+const NOTIFICATION: &[u8] = br#"{"jsonrpc":"2.0","method":"notifications/"#;
