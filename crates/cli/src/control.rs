@@ -18,14 +18,36 @@ mod without;
 use serde::{Deserialize, Serialize};
 
 #[cfg(unix)]
-pub(crate) use desk::{Answers, Desk};
+pub(crate) use desk::Desk;
 #[cfg(unix)]
 pub(crate) use visit::{choose, find_all};
 #[cfg(not(unix))]
-pub(crate) use without::{Answers, Desk, choose, find_all};
+pub(crate) use without::{Desk, choose, find_all};
 
 use crate::exit::{Exit, Failure};
+use crate::journal::Journal;
 use crate::json::Json;
+
+/// What a gateway can be asked.
+pub(crate) trait Answers: Send + Sync + 'static {
+    /// Who it is.
+    fn about(&self) -> Json;
+
+    /// How its servers stand.
+    fn status(&self) -> Json;
+
+    /// The names of its servers.
+    fn servers(&self) -> Vec<String>;
+
+    /// What was said.
+    fn journal(&self) -> &Journal;
+
+    /// Ends a server and starts it anew.
+    fn restart(&self, server: String) -> impl Future<Output = Result<Json, Failure>> + Send;
+
+    /// Reads the file with the servers again.
+    fn reload(&self) -> impl Future<Output = Result<Json, Failure>> + Send;
+}
 
 /// What a visitor wants.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -8,9 +8,10 @@ use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime};
 
 use serde::Serialize;
+use switchboard_server::timestamp;
 
 /// Where calls are written down. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -113,54 +114,6 @@ fn write(mut place: impl Write, notes: &Receiver<Note>, lost: &AtomicU64) {
     let _ = place.flush();
 }
 
-/// Such as `2026-07-28T09:05:00.250Z`.
-pub(crate) fn timestamp(time: SystemTime) -> String {
-    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
-    let (days, rest) = (since.as_secs() / DAY, since.as_secs() % DAY);
-    let (year, month, day) = date(days);
-    format!(
-        "{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}.{:03}Z",
-        rest / 3_600,
-        rest / 60 % 60,
-        rest % 60,
-        since.subsec_millis()
-    )
-}
-
-/// The date so many days after 1970-01-01. Years are counted from March, so that the leap day is
-/// the last of its year.
-const fn date(days: u64) -> (u64, u64, u64) {
-    let days = days + 719_468;
-    let (era, of_era) = (days / 146_097, days % 146_097);
-    let of_year_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * of_year_era + of_year_era / 4 - of_year_era / 100);
-    let from_march = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * from_march + 2) / 5 + 1;
-    let (month, next) = match from_march {
-        0..=9 => (from_march + 3, 0),
-        _ => (from_march - 9, 1),
-    };
-    (era * 400 + of_year_era + next, month, day)
-}
-
-const DAY: u64 = 24 * 60 * 60;
 // A second of a busy gateway.
 const MOST_LINES: usize = 16_384;
 const PATIENCE: Duration = Duration::from_secs(5);
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_are_those_of_the_calendar() {
-        let check = |seconds: u64, expected: &str| {
-            let time = UNIX_EPOCH + Duration::from_millis(seconds * 1_000 + 7);
-            assert_eq!(timestamp(time), expected);
-        };
-        check(0, "1970-01-01T00:00:00.007Z");
-        check(951_782_399, "2000-02-28T23:59:59.007Z");
-        check(951_782_400, "2000-02-29T00:00:00.007Z");
-        check(1_785_229_500, "2026-07-28T09:05:00.007Z");
-    }
-}

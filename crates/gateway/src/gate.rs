@@ -9,9 +9,9 @@ use switchboard_protocol::Method;
 use switchboard_protocol::jsonrpc::{ErrorCode, ErrorObject, MethodName, Notification};
 use switchboard_protocol::machine::server::Caller;
 use switchboard_protocol::types::SubscriptionFilter;
-use switchboard_server::{About, Answer, Call, Connection, Context, Reply, Service};
+use switchboard_server::{About, Answer, Call, Connection, Context, Reply, Service, timestamp};
 
-use crate::audit::{Audit, Entry, timestamp};
+use crate::audit::{Audit, Entry};
 use crate::relay::Relay;
 use crate::turnstile::Turnstile;
 

@@ -8,7 +8,6 @@ mod answers;
 mod caller;
 mod lists;
 mod names;
-mod origin;
 mod pursuit;
 mod subject;
 mod tasks;
@@ -244,7 +243,7 @@ impl Inner {
         };
         let revision = context.revision();
         let params = context.params().cloned().unwrap_or_else(Payload::empty);
-        let parent = caller::trace(&params).or_else(|| origin::of_request(&context));
+        let parent = caller::trace(&context);
         let mut call = call(&room.hub).pass_on(params, caller::whom(&context));
         if let Some(parent) = parent {
             call = call.parent(parent);

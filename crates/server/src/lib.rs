@@ -79,6 +79,7 @@ mod site;
 #[cfg(feature = "skills")]
 pub mod skills;
 mod tasks;
+mod timestamp;
 mod tool;
 mod validate;
 mod words;
@@ -108,6 +109,7 @@ pub use tasks::{
     MemoryTasks, StoreError, StoreFuture, TaskChange, TaskError, TaskLimits, TaskOwner, TaskPage,
     TaskRecord, TaskState, TaskStore,
 };
+pub use timestamp::timestamp;
 pub use tool::{
     IntoToolResult, Json, Outcome, TaskMode, ToolBuilder, ToolFunction, ToolHandler, raw_tool, tool,
 };

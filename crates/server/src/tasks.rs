@@ -14,7 +14,6 @@ mod live;
 mod memory;
 mod record;
 mod store;
-mod timestamp;
 
 pub(crate) use background::{Background, Begun, Grant, Tasks};
 pub(crate) use live::{Claim, Live};

@@ -6,9 +6,9 @@
 
 use std::path::Path;
 
-use super::figures::{Bar, Bound, Role, Row, Spread, Table, bars_table};
+use super::figures::{Bar, Bound, Role, Spread, bars_table};
 use super::options::Options;
-use super::plan::{Era, LIMIT_ONE, Measurement, OURS, Route};
+use super::plan::{Candidate, Era, LIMIT_ONE, Measurement, OURS, Route};
 use super::server::one_round;
 use crate::process::{self, Show};
 use crate::report::{self, Outcome};
@@ -58,47 +58,25 @@ impl Programs<'_> {
     fn plan(&self, route: Route, options: &Options) -> Measurement {
         let is_http = matches!(route, Route::Http(..) | Route::Sessions);
         let port: &[&str] = if is_http { &["--http", "{port}"] } else { &[] };
-        let ours = [&["serve", "--names", "plain"], port, &["--"]].concat();
-        let threads = [&["--runtime", "multi"], port, &["--"]].concat();
+        let echo = self.echo.display().to_string();
+        let before = |words: &[&'static str]| [words, port, &["--", &echo]].concat();
         let proxy = self.peers.join("rmcp-proxy");
+        let ours = before(&["serve", "--names", "plain"]);
+        let threads = before(&["--runtime", "multi"]);
         let mut all = vec![
-            (OURS, Role::Ours, self.gateway, ours, true),
-            (PROXY, Role::Peer, &proxy, [port, &["--"]].concat(), true),
-            (
-                "rmcp proxy, multi-thread",
-                Role::Peer,
-                &proxy,
-                threads,
-                true,
-            ),
+            Candidate::new(OURS, Role::Ours, self.gateway, &ours),
+            Candidate::new(PROXY, Role::Peer, &proxy, &before(&[])),
+            Candidate::new("rmcp proxy, multi-thread", Role::Peer, &proxy, &threads),
         ];
-        let hyper = self.peers.join("limit-http");
         match route {
             Route::Http(..) => {
-                all.insert(0, (LIMIT_ONE, Role::Limit, &hyper, port.to_vec(), false))
+                let hyper = self.peers.join("limit-http");
+                all.insert(0, Candidate::new(LIMIT_ONE, Role::Limit, &hyper, port));
             }
             Route::Sessions => all.truncate(1),
-            _ => all.insert(0, (DIRECT, Role::Limit, self.echo, Vec::new(), false)),
+            _ => all.insert(0, Candidate::new(DIRECT, Role::Limit, self.echo, &[])),
         }
-        let echo = self.echo.display().to_string();
-        let kept = all.into_iter().filter(|(name, ..)| options.wants(name));
-        let (rows, runs) = kept
-            .map(|(name, role, program, arguments, is_before)| {
-                let mut words = route.driver(options.share);
-                words.extend(["--".to_owned(), program.display().to_string()]);
-                words.extend(arguments.into_iter().map(str::to_owned));
-                words.extend(is_before.then(|| echo.clone()));
-                (Row::new(name, role), words)
-            })
-            .unzip();
-        let (columns, judged) = route.columns();
-        let table = Table {
-            title: route.title(),
-            columns,
-            judged,
-            rows,
-        };
-        Measurement { route, table, runs }
+        Measurement::new(route, options.share, all, &|name| options.wants(name))
     }
 }
 

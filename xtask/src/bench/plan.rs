@@ -13,6 +13,36 @@ pub(crate) struct Measurement {
     pub(crate) runs: Vec<Vec<String>>,
 }
 
+impl Measurement {
+    /// Of those programs that are to be kept, with a `share` of the usual number of calls.
+    pub(super) fn new(
+        route: Route,
+        share: u32,
+        candidates: Vec<Candidate>,
+        keep: &dyn Fn(&str) -> bool,
+    ) -> Self {
+        let (rows, runs) = candidates
+            .into_iter()
+            .filter(|candidate| keep(candidate.name))
+            .map(|candidate| {
+                let mut words = route.driver(share);
+                words.extend(candidate.options.iter().map(|&word| word.to_owned()));
+                words.push("--".to_owned());
+                words.extend(candidate.command);
+                (Row::new(candidate.name, candidate.role), words)
+            })
+            .unzip();
+        let (columns, judged) = route.columns();
+        let table = Table {
+            title: route.title(),
+            columns,
+            judged,
+            rows,
+        };
+        Self { route, table, runs }
+    }
+}
+
 /// The way that calls take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Route {
@@ -46,27 +76,7 @@ pub(crate) fn plan(
 ) -> Vec<Measurement> {
     ROUTES
         .iter()
-        .map(|&route| {
-            let (rows, runs) = candidates(programs, route)
-                .into_iter()
-                .filter(|candidate| keep(candidate.name))
-                .map(|candidate| {
-                    let mut words = route.driver(share);
-                    words.extend(candidate.options.iter().map(|&word| word.to_owned()));
-                    words.push("--".to_owned());
-                    words.extend(candidate.command);
-                    (Row::new(candidate.name, candidate.role), words)
-                })
-                .unzip();
-            let (columns, judged) = route.columns();
-            let table = Table {
-                title: route.title(),
-                columns,
-                judged,
-                rows,
-            };
-            Measurement { route, table, runs }
-        })
+        .map(|&route| Measurement::new(route, share, candidates(programs, route), keep))
         .collect()
 }
 
@@ -93,7 +103,7 @@ impl Route {
     }
 
     /// What the driver is told.
-    pub(super) fn driver(self, share: u32) -> Vec<String> {
+    fn driver(self, share: u32) -> Vec<String> {
         let (name, count, warm_up, era) = match self {
             Self::Start => ("start", 50, 0, Era::Handshake),
             Self::Sequential => ("sequential", 50_000, 5_000, Era::Handshake),
@@ -115,7 +125,7 @@ impl Route {
     }
 
     /// The columns of the table, and the one that is judged.
-    pub(super) fn columns(self) -> (&'static [(&'static str, &'static str)], &'static str) {
+    fn columns(self) -> (&'static [(&'static str, &'static str)], &'static str) {
         match self {
             Self::Start => (&[("start_ms", "ms")], "start_ms"),
             Self::Sequential => (
@@ -155,24 +165,28 @@ impl Route {
 }
 
 /// A program that can take a route.
-struct Candidate {
+pub(super) struct Candidate {
     name: &'static str,
     role: Role,
     options: &'static [&'static str],
     command: Vec<String>,
 }
 
-fn candidates(programs: &Programs<'_>, route: Route) -> Vec<Candidate> {
-    let candidate = |name, role, program: &Path, arguments: &[&str]| {
+impl Candidate {
+    pub(super) fn new(name: &'static str, role: Role, program: &Path, arguments: &[&str]) -> Self {
         let program = program.display().to_string();
         let arguments = arguments.iter().map(|&word| word.to_owned());
-        Candidate {
+        Self {
             name,
             role,
             options: &[],
             command: std::iter::once(program).chain(arguments).collect(),
         }
-    };
+    }
+}
+
+fn candidates(programs: &Programs<'_>, route: Route) -> Vec<Candidate> {
+    let candidate = Candidate::new;
     let limit_stdio = programs.peers.join("limit-stdio");
     let limit_http = programs.peers.join("limit-http");
     let rmcp = programs.peers.join("rmcp-echo");

@@ -12,31 +12,9 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::{Line, Request, place};
+use super::{Answers, Line, Request, place};
 use crate::exit::Failure;
 use crate::journal::Journal;
-use crate::json::Json;
-
-/// What a gateway can be asked.
-pub(crate) trait Answers: Send + Sync + 'static {
-    /// Who it is.
-    fn about(&self) -> Json;
-
-    /// How its servers stand.
-    fn status(&self) -> Json;
-
-    /// The names of its servers.
-    fn servers(&self) -> Vec<String>;
-
-    /// What was said.
-    fn journal(&self) -> &Journal;
-
-    /// Ends a server and starts it anew.
-    fn restart(&self, server: String) -> impl Future<Output = Result<Json, Failure>> + Send;
-
-    /// Reads the file with the servers again.
-    fn reload(&self) -> impl Future<Output = Result<Json, Failure>> + Send;
-}
 
 /// A socket of this gateway's own. It is gone when this is dropped.
 #[derive(Debug)]

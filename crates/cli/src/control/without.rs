@@ -4,19 +4,9 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::Request;
+use super::{Answers, Request};
 use crate::exit::Failure;
-use crate::journal::Journal;
 use crate::json::Json;
-
-pub(crate) trait Answers: Send + Sync + 'static {
-    fn about(&self) -> Json;
-    fn status(&self) -> Json;
-    fn servers(&self) -> Vec<String>;
-    fn journal(&self) -> &Journal;
-    fn restart(&self, server: String) -> impl Future<Output = Result<Json, Failure>> + Send;
-    fn reload(&self) -> impl Future<Output = Result<Json, Failure>> + Send;
-}
 
 #[derive(Debug)]
 pub(crate) struct Desk(());

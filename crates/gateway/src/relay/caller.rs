@@ -1,4 +1,6 @@
 //! What servers are told of the client for which a call is made, and what he is held to.
+//!
+//! Specification: 2026-07-28 basic (`_meta`); W3C Trace Context; W3C Baggage.
 
 use std::sync::Arc;
 
@@ -55,12 +57,31 @@ fn read<T: serde::de::DeserializeOwned>(text: &[u8]) -> Option<T> {
     serde_json::from_slice(text).ok()
 }
 
-/// The trace that a client's request is part of.
-pub(super) fn trace(params: &Payload) -> Option<TraceContext> {
+/// The trace that a client's call is part of: as its `_meta` says, or the HTTP request it came by.
+pub(super) fn trace(context: &Context) -> Option<TraceContext> {
+    let params = context.params();
+    params.and_then(of_meta).or_else(|| of_headers(context))
+}
+
+fn of_meta(params: &Payload) -> Option<TraceContext> {
     // Few have one, and only those are read.
     let meta = params.meta()?;
     memmem::find(meta, meta_key::TRACEPARENT.as_bytes())?;
     TraceContext::of_meta(&read(meta)?)
+}
+
+/// The span of the client that its HTTP request names, for clients whose calls name none.
+fn of_headers(context: &Context) -> Option<TraceContext> {
+    let headers = context.headers()?;
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let mut parent = TraceContext::parse(text("traceparent")?).ok()?;
+    if let Some(state) = text("tracestate") {
+        parent = parent.with_state(state);
+    }
+    if let Some(baggage) = text("baggage") {
+        parent = parent.with_baggage(baggage);
+    }
+    Some(parent)
 }
 
 /// Arguments that headers repeat must be the same there. The server never sees those headers.

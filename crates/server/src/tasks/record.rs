@@ -10,7 +10,7 @@ use switchboard_protocol::jsonrpc::ErrorObject;
 use switchboard_protocol::types::{InputRequest, InputRequests, Task, TaskStatus};
 use switchboard_transport::http::Principal;
 
-use super::timestamp::timestamp;
+use crate::timestamp::timestamp;
 
 /// A task, as a store keeps it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -2,8 +2,9 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Such as `2026-07-28T09:05:00.250Z`. What was before 1970 is 1970.
-pub(super) fn timestamp(time: SystemTime) -> String {
+/// A point in time as the protocol writes it, such as `2026-07-28T09:05:00.250Z`. What was before
+/// 1970 is 1970.
+pub fn timestamp(time: SystemTime) -> String {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     let seconds = since.as_secs();
     let (year, month, day) = date(seconds / DAY);
