@@ -5,7 +5,7 @@ use std::io::Write;
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
-use switchboard_client::Handlers;
+use switchboard_client::{Client, Handlers};
 use switchboard_gateway::{Audit, Gateway, GatewayLimits, Key, Mode};
 use switchboard_hub::{Hub, HubBuilder};
 use switchboard_protocol::Era;
@@ -246,14 +246,18 @@ async fn sessions_beyond_the_limits_are_refused() {
     }
 }
 
-#[tokio::test]
-async fn calls_of_one_connection_are_bounded() {
-    let hub = Hub::builder().server(server("one", Era::Stateless));
-    let gateway = Gateway::builder(hub)
-        .limits(limits("callsPerConnection", 1))
-        .build();
+/// A gateway that allows one of what this limit is of, before a server of this era, and a client.
+async fn with_one_of(limit: &str, era: Era) -> (Gateway, Client) {
+    let hub = Hub::builder().server(server("one", era));
+    let gateway = Gateway::builder(hub).limits(limits(limit, 1)).build();
     soon(gateway.hub().connect_all()).await;
     let client = connect(&gateway, Era::Handshake, Handlers::new()).await;
+    (gateway, client)
+}
+
+#[tokio::test]
+async fn calls_of_one_connection_are_bounded() {
+    let (gateway, client) = with_one_of("callsPerConnection", Era::Stateless).await;
     let gate = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = gate.local_addr().unwrap().port();
     let held = client.call("one__hold").arg("port", port);
@@ -306,12 +310,7 @@ async fn calls_that_wait_for_answers_are_bounded() {
 
 #[tokio::test]
 async fn a_client_can_subscribe_to_so_many_resources_only() {
-    let hub = Hub::builder().server(server("one", Era::Handshake));
-    let gateway = Gateway::builder(hub)
-        .limits(limits("subscriptions", 1))
-        .build();
-    soon(gateway.hub().connect_all()).await;
-    let client = connect(&gateway, Era::Handshake, Handlers::new()).await;
+    let (gateway, client) = with_one_of("subscriptions", Era::Handshake).await;
     let subscribe = |uri: &str| {
         let params = json!({"uri": uri});
         client.raw("resources/subscribe", Some(&params))

@@ -5,7 +5,7 @@ use std::path::Path;
 use switchboard_client::Handlers;
 use switchboard_protocol::Era;
 
-use crate::cell::{Cell, connect, in_each, soon};
+use crate::cell::{Cell, Eras, connect, in_each, soon};
 
 #[tokio::test]
 async fn each_client_has_its_own() {
@@ -29,31 +29,28 @@ async fn each_client_has_its_own() {
 async fn it_hears_what_the_client_can_do() {
     in_each(|eras| async move {
         let cell = Cell::open_alone(eras, "one").await;
-        let other = connect(&cell.gateway, eras.client, Handlers::new()).await;
-        let can = cell.text("one__abilities").await;
-        assert!(can.contains("sampling") && can.contains("roots"), "{can}");
-        let can = soon(other.call("one__abilities")).await.unwrap();
-        let can = can.joined_text();
-        assert!(!can.contains("sampling") && !can.contains("roots"), "{can}");
-        cell.close().await;
+        check_heard(cell, eras).await;
     })
     .await;
 }
 
 #[tokio::test]
 async fn a_stateless_server_hears_it_though_it_is_shared() {
-    in_each(|eras| async move {
-        if eras.server == Era::Handshake {
-            return;
-        }
+    for client in [Era::Handshake, Era::Stateless] {
+        let server = Era::Stateless;
+        let eras = Eras { client, server };
         let cell = Cell::open(eras, &["one"]).await;
-        let other = connect(&cell.gateway, eras.client, Handlers::new()).await;
-        let can = cell.text("one__abilities").await;
-        assert!(can.contains("sampling") && can.contains("roots"), "{can}");
-        let can = soon(other.call("one__abilities")).await.unwrap();
-        let can = can.joined_text();
-        assert!(!can.contains("sampling") && !can.contains("roots"), "{can}");
-        cell.close().await;
-    })
-    .await;
+        check_heard(cell, eras).await;
+    }
+}
+
+/// The server hears of one client what it can do, and of another that it can do nothing.
+async fn check_heard(cell: Cell, eras: Eras) {
+    let other = connect(&cell.gateway, eras.client, Handlers::new()).await;
+    let can = cell.text("one__abilities").await;
+    assert!(can.contains("sampling") && can.contains("roots"), "{can}");
+    let can = soon(other.call("one__abilities")).await.unwrap();
+    let can = can.joined_text();
+    assert!(!can.contains("sampling") && !can.contains("roots"), "{can}");
+    cell.close().await;
 }

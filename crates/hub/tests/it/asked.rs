@@ -8,7 +8,7 @@ use switchboard_client::types::{
     SamplingMessageContentBlock,
 };
 use switchboard_client::{Asked, Change, Handlers, Mode};
-use switchboard_hub::Event;
+use switchboard_hub::{Event, ServerConfig};
 
 use crate::child::server;
 use crate::running::{builder, soon};
@@ -66,15 +66,20 @@ impl Heard {
     }
 }
 
+/// Two servers, spoken to in this mode.
+fn one_and_two(mode: Mode) -> [ServerConfig; 2] {
+    ["one", "two"].map(|name| {
+        let mut config = server(name);
+        config.mode = mode;
+        config
+    })
+}
+
 #[tokio::test]
 async fn what_servers_of_either_era_ask_comes_with_their_names() {
     for mode in [Mode::Auto, Mode::Legacy] {
         let heard = Heard::default();
-        let servers = ["one", "two"].map(|name| {
-            let mut config = server(name);
-            config.mode = mode;
-            config
-        });
+        let servers = one_and_two(mode);
         let hosts = heard.clone();
         let hub = builder(servers)
             .host(move |server| hosts.host(server))
@@ -111,11 +116,7 @@ async fn what_servers_of_either_era_ask_comes_with_their_names() {
 async fn a_change_is_told_with_the_uri_that_the_catalogue_has() {
     for mode in [Mode::Auto, Mode::Legacy] {
         let heard = Heard::default();
-        let servers = ["one", "two"].map(|name| {
-            let mut config = server(name);
-            config.mode = mode;
-            config
-        });
+        let servers = one_and_two(mode);
         let hosts = heard.clone();
         let builder = builder(servers).host(move |server| hosts.host(server));
         let hub = builder.build();
