@@ -10,6 +10,7 @@ use memchr::memmem::Finder;
 
 pub mod calling;
 pub mod message;
+pub mod rmcp_http;
 
 /// Finds the parts of a request and copies them into an answer.
 #[derive(Debug)]

@@ -7,27 +7,21 @@
 use std::error::Error;
 use std::sync::Arc;
 
-use hyper::server::conn::http1;
-use hyper_util::rt::TokioIo;
-use hyper_util::service::TowerToHyperService;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
     JsonObject, ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::RequestContext;
 use rmcp::transport::stdio_pipes;
-use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
-use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt as _};
 use serde_json::{Value, json};
-use switchboard_bench::Arguments;
-use tokio::net::TcpListener;
+use switchboard_bench::{Arguments, rmcp_http};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments = Arguments::read();
     let runtime = arguments.runtime()?;
     match arguments.port {
-        Some(port) => runtime.block_on(serve_http(port, arguments.sessions)),
+        Some(port) => runtime.block_on(rmcp_http::serve(port, arguments.sessions, Echo::new())),
         None => runtime.block_on(serve_stdio()),
     }
 }
@@ -36,30 +30,6 @@ async fn serve_stdio() -> Result<(), Box<dyn Error>> {
     let running = Echo::new().serve(stdio_pipes()).await?;
     running.waiting().await?;
     Ok(())
-}
-
-async fn serve_http(port: u16, sessions: bool) -> Result<(), Box<dyn Error>> {
-    let listener = TcpListener::bind(("127.0.0.1", port)).await?;
-    let config = StreamableHttpServerConfig::default()
-        .with_legacy_session_mode(sessions)
-        .with_json_response(!sessions);
-    let echo = Echo::new();
-    let service = StreamableHttpService::new(
-        move || Ok(echo.clone()),
-        Arc::new(LocalSessionManager::default()),
-        config,
-    );
-    loop {
-        let (stream, _) = listener.accept().await?;
-        stream.set_nodelay(true)?;
-        let service = TowerToHyperService::new(service.clone());
-        tokio::spawn(async move {
-            // A client that goes away is no news.
-            let _ = http1::Builder::new()
-                .serve_connection(TokioIo::new(stream), service)
-                .await;
-        });
-    }
 }
 
 /// Cheap to clone: rmcp makes a handler for every request.

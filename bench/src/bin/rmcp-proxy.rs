@@ -4,22 +4,15 @@
 //! server that it starts. Modes are those of `rmcp-echo`.
 
 use std::error::Error;
-use std::sync::Arc;
 
-use hyper::server::conn::http1;
-use hyper_util::rt::TokioIo;
-use hyper_util::service::TowerToHyperService;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, Implementation, ListToolsResult,
     PaginatedRequestParams, ServerCapabilities, ServerConfig,
 };
 use rmcp::service::{Peer, RequestContext, ServiceError};
-use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
-use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use rmcp::transport::{TokioChildProcess, stdio_pipes};
 use rmcp::{ErrorData, RoleClient, RoleServer, ServerHandler, ServiceExt as _};
-use switchboard_bench::Arguments;
-use tokio::net::TcpListener;
+use switchboard_bench::{Arguments, rmcp_http};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments = Arguments::read();
@@ -40,33 +33,10 @@ async fn serve(port: Option<u16>) -> Result<(), Box<dyn Error>> {
             let running = proxy.serve(stdio_pipes()).await?;
             running.waiting().await?;
         }
-        Some(port) => serve_http(port, proxy).await?,
+        Some(port) => rmcp_http::serve(port, false, proxy).await?,
     }
     behind.cancel().await?;
     Ok(())
-}
-
-async fn serve_http(port: u16, proxy: Proxy) -> Result<(), Box<dyn Error>> {
-    let listener = TcpListener::bind(("127.0.0.1", port)).await?;
-    let config = StreamableHttpServerConfig::default()
-        .with_legacy_session_mode(false)
-        .with_json_response(true);
-    let service = StreamableHttpService::new(
-        move || Ok(proxy.clone()),
-        Arc::new(LocalSessionManager::default()),
-        config,
-    );
-    loop {
-        let (stream, _) = listener.accept().await?;
-        stream.set_nodelay(true)?;
-        let service = TowerToHyperService::new(service.clone());
-        tokio::spawn(async move {
-            // A client that goes away is no news.
-            let _ = http1::Builder::new()
-                .serve_connection(TokioIo::new(stream), service)
-                .await;
-        });
-    }
 }
 
 #[derive(Clone)]
