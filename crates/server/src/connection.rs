@@ -1,7 +1,12 @@
-//! A connection of a client, for whoever wants to know whether it is still there.
+//! A connection of a client, for whoever wants to know whether it is still there, or has something
+//! to say that is for this client alone.
 
 use std::fmt;
-use std::sync::Weak;
+use std::sync::{Arc, Weak};
+
+use switchboard_protocol::jsonrpc::Notification;
+use switchboard_protocol::machine::server::{Change, Input};
+use switchboard_transport::http::Principal;
 
 use crate::link::Link;
 
@@ -22,6 +27,29 @@ impl Connection {
     /// Are the two the same?
     pub fn is_same(&self, other: &Self) -> bool {
         self.0.ptr_eq(&other.0)
+    }
+
+    /// Who it is, where callers are known.
+    pub fn principal(&self) -> Option<Arc<Principal>> {
+        self.0.upgrade().and_then(|link| link.principal())
+    }
+
+    /// Something has changed that this client may want to hear of: it does if it has asked for it.
+    pub fn tell(&self, change: &Change) {
+        if let Some(link) = self.0.upgrade() {
+            link.tell(Input::Changed(change.clone()));
+        }
+    }
+
+    /// Tells a client of the handshake era something that belongs to no call, such as how a task
+    /// stands. What its revision does not have is not sent.
+    pub fn notify(&self, notification: Notification) {
+        if let Some(link) = self.0.upgrade() {
+            link.tell(Input::Notify {
+                key: None,
+                notification,
+            });
+        }
     }
 }
 

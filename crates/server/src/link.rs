@@ -13,6 +13,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::rand::{SecureRandom, SystemRandom};
 use switchboard_protocol::machine::server::{AskError, Input, ServeKey};
 use switchboard_protocol::{Method, Payload};
+use switchboard_transport::http::Principal;
 use tokio::sync::oneshot;
 
 use crate::seal::SealingKeys;
@@ -39,6 +40,11 @@ pub(crate) trait Link: Send + Sync + 'static {
 
     /// The session of the handshake era that calls belong to here, if they do.
     fn session(&self) -> Option<Session> {
+        None
+    }
+
+    /// Who calls here, where callers are known.
+    fn principal(&self) -> Option<Arc<Principal>> {
         None
     }
 

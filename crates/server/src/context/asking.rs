@@ -21,7 +21,7 @@ use switchboard_protocol::types::{
     CreateMessageRequestParams, CreateMessageResult, ElicitAction, ElicitRequestFormParams,
     ElicitRequestParams, ElicitRequestUrlParams, ElicitResult, ListRootsResult, Root,
 };
-use switchboard_protocol::{Era, Payload, RawJson};
+use switchboard_protocol::{Era, Method, Payload, RawJson};
 
 use super::continuing::Way;
 use super::{AskError, Context, Elicited, Rounds};
@@ -117,6 +117,24 @@ impl Context {
     pub async fn roots(&self, name: &str) -> Result<Vec<Root>, AskError> {
         let result: ListRootsResult = self.ask(name, Question::roots()).await?;
         Ok(result.roots)
+    }
+
+    /// Puts a question to a client of the handshake era that somebody else wrote, and gives its
+    /// answer as it came. One of the stateless era is asked by the result of its call.
+    ///
+    /// # Errors
+    /// The client cannot be asked, or did not answer.
+    pub async fn put(&self, method: Method, params: Option<Payload>) -> Result<Payload, AskError> {
+        let Way::Call { link, key } = self.way() else {
+            return Err(AskError::Ended);
+        };
+        let asked = link.ask(key, method, params);
+        // Whoever asks for a call that has ended would wait for ever.
+        tokio::select! {
+            biased;
+            answer = asked => Ok(answer.map_err(|_| AskError::Ended)??),
+            () = self.ended() => Err(AskError::Ended),
+        }
     }
 
     /// Does something once in a call, however often the call is taken up again with

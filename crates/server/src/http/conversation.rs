@@ -627,6 +627,10 @@ impl Link for Conversation {
         }
     }
 
+    fn principal(&self) -> Option<Arc<Principal>> {
+        self.principal.get().cloned()
+    }
+
     fn hears(&self, owner: &TaskOwner) -> bool {
         // Streams of tasks are of the stateless era.
         self.kind == Kind::Stateless

@@ -5,7 +5,10 @@
 //! Specification: 2025-11-25 basic/utilities/tasks (result retrieval, input required).
 
 use std::collections::BTreeMap;
-use std::pin::pin;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use switchboard_protocol::jsonrpc::ErrorObject;
@@ -13,14 +16,16 @@ use switchboard_protocol::types::{RelatedTaskMetadata, meta_key};
 use switchboard_protocol::{Payload, RawJson};
 
 use super::tasks::{Asked, internal, unknown_task};
-use crate::context::AskError;
-use crate::tasks::{Claim, Live, TaskState};
+use crate::context::{AskError, Context};
+use crate::tasks::{Background, Claim, Live, TaskState};
 
 impl<P> Asked<P> {
     /// 2025-11-25: what came of the task, when it is at its end. Until then the client is
     /// asked what the task asks.
     pub(super) async fn outcome(mut self) -> Result<Payload, ErrorObject> {
         let mut asked_before = Vec::new();
+        // What the task asks at once the client is asked at once.
+        let mut putting: Vec<Putting> = Vec::new();
         loop {
             let id = self.record.id.clone();
             let live = self.background.find_live(&id);
@@ -42,42 +47,69 @@ impl<P> Asked<P> {
                 tokio::time::sleep(ELSEWHERE).await;
                 continue;
             };
-            match live.claim(&asked_before) {
-                Some(claim) => {
-                    asked_before.push(claim.key.clone());
-                    self.put(live, &claim).await?;
-                }
-                None => changed.await,
-            }
-        }
-    }
-
-    /// Puts a question of the task to the client.
-    async fn put(&self, live: &Live, claim: &Claim) -> Result<(), ErrorObject> {
-        let mut question = claim.question.clone();
-        question.params = Some(marked(question.params.as_ref(), &live.id)?);
-        let mut relayed = pin!(self.context.relay(question));
-        let answer = loop {
-            let changed = live.changed();
-            if !live.is_open(&claim.key) {
-                return Ok(());
+            while let Some(claim) = live.claim(&asked_before) {
+                asked_before.push(claim.key.clone());
+                let (background, live) = (Arc::clone(&self.background), Arc::clone(live));
+                putting.push(Box::pin(put(background, self.context.clone(), live, claim)));
             }
             tokio::select! {
                 biased;
-                answer = &mut relayed => break answer,
+                settled = first_of(&mut putting) => settled?,
                 () = changed => {}
-            }
-        };
-        match answer {
-            // It could not be put here; another may try.
-            Err(AskError::Ended | AskError::NotDeclared(_)) => Ok(()),
-            answer => {
-                let answered = [(claim.key.clone(), answer)];
-                let answered = self.background.answer(live, answered).await;
-                answered.map_err(|error| internal(&error))
             }
         }
     }
+}
+
+/// A question on its way to the client and back.
+type Putting = Pin<Box<dyn Future<Output = Result<(), ErrorObject>> + Send>>;
+
+/// Puts a question of the task to the client.
+async fn put(
+    background: Arc<Background>,
+    context: Context,
+    live: Arc<Live>,
+    claim: Claim,
+) -> Result<(), ErrorObject> {
+    let mut question = claim.question.clone();
+    question.params = Some(marked(question.params.as_ref(), &live.id)?);
+    let mut relayed = pin!(context.relay(question));
+    let answer = loop {
+        let changed = live.changed();
+        if !live.is_open(&claim.key) {
+            return Ok(());
+        }
+        tokio::select! {
+            biased;
+            answer = &mut relayed => break answer,
+            () = changed => {}
+        }
+    };
+    match answer {
+        // It could not be put here; another may try.
+        Err(AskError::Ended | AskError::NotDeclared(_)) => Ok(()),
+        answer => {
+            let answered = [(claim.key.clone(), answer)];
+            let answered = background.answer(&live, answered).await;
+            answered.map_err(|error| internal(&error))
+        }
+    }
+}
+
+/// The first of these to be settled, which is then no longer among them. Never, if there are none.
+async fn first_of(putting: &mut Vec<Putting>) -> Result<(), ErrorObject> {
+    poll_fn(|cx| {
+        for place in 0..putting.len() {
+            if let Some(one) = putting.get_mut(place)
+                && let Poll::Ready(settled) = one.as_mut().poll(cx)
+            {
+                drop(putting.swap_remove(place));
+                return Poll::Ready(settled);
+            }
+        }
+        Poll::Pending
+    })
+    .await
 }
 
 /// The result of a task, which says what task it is of.

@@ -166,6 +166,22 @@ async fn questions_are_put_where_the_result_is_waited_for() {
 }
 
 #[tokio::test]
+async fn what_a_task_asks_at_once_is_put_at_once() {
+    let mut client = connect().await;
+    let task = begin(&mut client, "two_questions").await;
+    let waiting = client.begin("tasks/result", json!({"taskId": task})).await;
+    let first = client.next("elicitation/create").await;
+    let second = client.next("elicitation/create").await;
+    for (asked, name) in [(second, "Bob"), (first, "Ann")] {
+        let result = json!({"action": "accept", "content": {"name": name}});
+        let answer = json!({"jsonrpc": "2.0", "id": asked["id"], "result": result});
+        client.send(&answer).await;
+    }
+    let answer = client.answer(waiting).await;
+    assert_eq!(answer["result"]["content"][0]["text"], "Ann Bob");
+}
+
+#[tokio::test]
 async fn a_question_outlives_whoever_waited_for_the_result() {
     let mut client = connect().await;
     let task = begin(&mut client, "confirm").await;
