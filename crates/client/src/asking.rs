@@ -4,11 +4,11 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use http::Uri;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use switchboard_protocol::jsonrpc::ErrorObject;
 use switchboard_protocol::machine::client::{Question, QuestionKey};
-use switchboard_protocol::types::ElicitRequestParams;
+use switchboard_protocol::types::{ElicitRequestParams, RelatedTaskMetadata};
 use switchboard_protocol::{Method, Payload};
 use tokio::task::AbortHandle;
 
@@ -23,7 +23,7 @@ pub(crate) fn ask(shared: &Arc<Shared>, question: Question) -> AbortHandle {
         key: Some(question.key),
     };
     let task = tokio::spawn(async move {
-        let call = question.call.map(|key| key.0);
+        let call = question.call.map(|key| reply.shared.call_of(key).0);
         let outcome = answer(
             &*reply.shared.host,
             &reply.shared.name,
@@ -50,6 +50,7 @@ pub(crate) async fn answer(
         server: Arc::clone(server),
         method: known.map_or("", Method::name),
         call,
+        task: related_task(params),
     };
     match known {
         Some(Method::ElicitationCreate) => match read(params)? {
@@ -66,6 +67,22 @@ pub(crate) async fn answer(
         Some(Method::RootsList) => encode(host.list_roots(asked).await?),
         _ => Err(Refusal::unable(method)),
     }
+}
+
+/// The task that a question says it belongs to.
+fn related_task(params: &[u8]) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Params {
+        #[serde(rename = "_meta")]
+        meta: Meta,
+    }
+    #[derive(Deserialize)]
+    struct Meta {
+        #[serde(rename = "io.modelcontextprotocol/related-task")]
+        task: RelatedTaskMetadata,
+    }
+    let params: Params = serde_json::from_slice(params).ok()?;
+    Some(params.meta.task.task_id)
 }
 
 /// May a person be sent there at all? Anything but the web could run something here.

@@ -417,7 +417,7 @@ impl Options {
         let mut request = CallRequest::new(self.key, Method::ToolsCall, None);
         fill(&mut request, shared)?;
         if self.was_sent {
-            request.key = shared.next_key();
+            request.key = shared.key_of_later(self.key);
         }
         request.progress = self.asks_for_progress;
         if let Some(special) = &self.special {
@@ -432,6 +432,7 @@ impl Options {
         }
         let key = request.key;
         if !shared.inbox.ask(key, request, cx) {
+            shared.forget_later(key, self.key);
             return Err(shared.why_over().into());
         }
         self.was_sent = true;
@@ -465,6 +466,7 @@ impl Options {
                 }
                 Found::Outcome(outcome) => {
                     self.sent = None;
+                    self.client.shared().forget_later(key, self.key);
                     return Poll::Ready(outcome);
                 }
             }
@@ -496,6 +498,7 @@ impl Options {
     /// Nobody waits any more for the request that is out.
     fn give_up(&mut self) {
         if let Some(key) = self.sent.take() {
+            self.client.shared().forget_later(key, self.key);
             if self
                 .special
                 .as_ref()

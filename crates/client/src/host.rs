@@ -118,6 +118,8 @@ pub struct Asked {
     /// The call that it belongs to, if that is known: its number in
     /// [`Call::id`](crate::Call::id).
     pub call: Option<u64>,
+    /// The task that it says it belongs to, by the server's id (2025-11-25).
+    pub task: Option<String>,
 }
 
 /// What a host can be asked.

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use switchboard_protocol::types::{Cacheable, Prompt, Resource, ResourceTemplate, TaskSupport};
+use switchboard_protocol::types::{Cacheable, Prompt, Resource, ResourceTemplate};
 use tokio::time::Instant;
 
 use crate::host::Change;
@@ -53,12 +53,6 @@ impl Lists {
     /// The tools as they were last listed, fresh or not.
     pub(crate) fn last_tools(&self) -> Option<Arc<Tools>> {
         self.tools.last()
-    }
-
-    /// What a tool, as it was last listed, says about tasks.
-    pub(crate) fn task_support(&self, name: &str) -> Option<TaskSupport> {
-        let tools = self.tools.last()?;
-        tools.by_name(name)?.execution.as_ref()?.task_support
     }
 }
 

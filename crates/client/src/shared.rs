@@ -1,8 +1,9 @@
 //! What a client, its calls and the task that owns its connection have in common.
 
+use std::collections::HashMap;
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use switchboard_protocol::Era;
 use switchboard_protocol::machine::client::CallKey;
@@ -37,6 +38,8 @@ pub(crate) struct Shared {
     /// Whether the server is reached over HTTP, where headers repeat arguments.
     pub(crate) is_http: bool,
     next_key: AtomicU64,
+    /// Later requests of calls that take several, and the numbers of their calls.
+    later: Mutex<HashMap<CallKey, CallKey>>,
 }
 
 impl Shared {
@@ -55,7 +58,31 @@ impl Shared {
             memory: spec.memory.clone(),
             is_http: matches!(spec.target, Target::Http(_)),
             next_key: AtomicU64::new(1),
+            later: Mutex::default(),
         }
+    }
+
+    /// The number of the call that a request is of.
+    pub(crate) fn call_of(&self, request: CallKey) -> CallKey {
+        self.later().get(&request).copied().unwrap_or(request)
+    }
+
+    /// A number for one more request of a call.
+    pub(crate) fn key_of_later(&self, call: CallKey) -> CallKey {
+        let key = self.next_key();
+        self.later().insert(key, call);
+        key
+    }
+
+    /// A request is over that may not have been the first of its call.
+    pub(crate) fn forget_later(&self, request: CallKey, call: CallKey) {
+        if request != call {
+            self.later().remove(&request);
+        }
+    }
+
+    fn later(&self) -> MutexGuard<'_, HashMap<CallKey, CallKey>> {
+        self.later.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn next_key(&self) -> CallKey {

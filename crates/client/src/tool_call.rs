@@ -3,6 +3,7 @@
 //! Specification: server/tools; 2026-07-28 basic/transports/streamable-http (custom headers);
 //! tasks extension and 2025-11-25 basic/utilities/tasks.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
@@ -10,12 +11,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use switchboard_protocol::jsonrpc::ErrorCode;
 use switchboard_protocol::machine::client::CallRequest;
-use switchboard_protocol::types::{CallToolResult, TaskMetadata, TaskSupport};
+use switchboard_protocol::types::{
+    CallToolResult, TaskMetadata, TaskSupport, TasksCapability, Tool,
+};
 use switchboard_protocol::{Era, Method, Payload, RawJson};
 
 use crate::call::{Body, Call, Options, decode};
 use crate::error::ErrorKind;
 use crate::shared::Shared;
+use crate::state::State;
 use crate::task;
 
 /// What a call of a tool asks for.
@@ -79,11 +83,13 @@ impl ToolCall {
         era: Era,
     ) -> Option<Result<(), ErrorKind>> {
         let mirrors = mirrors(shared, era);
-        if mirrors && !shared.lists.knows_tools() || self.is_task(shared, era) {
+        let manner = self.manner(shared, era);
+        if mirrors && !shared.lists.knows_tools() || manner == Manner::Task {
             return None;
         }
         if let Arguments::Encoded(params) = &mut self.arguments
             && !mirrors
+            && !(manner == Manner::Unknown && takes_tasks(shared))
         {
             // They are not sent again, so they need not stay.
             request.params = Some(std::mem::replace(params, Payload::empty()));
@@ -102,7 +108,10 @@ impl ToolCall {
     pub(crate) fn is_over(shared: &Shared, era: Era, outcome: &Result<Payload, ErrorKind>) -> bool {
         match outcome {
             Ok(payload) => Self::is_all(era, payload),
-            Err(kind) => !(mirrors(shared, era) && is_mismatch(kind)),
+            Err(kind) => {
+                let is_mismatch = mirrors(shared, era) && is_mismatch(kind);
+                !is_mismatch && !may_want_task(shared, era, kind)
+            }
         }
     }
 
@@ -115,7 +124,7 @@ impl ToolCall {
         if mirrors(shared, era) && !shared.lists.knows_tools() {
             let _ = Box::pin(options.client.refresh_tools()).await;
         }
-        let as_task = self.is_task(options.client.shared(), era);
+        let as_task = self.manner(options.client.shared(), era) == Manner::Task;
         let params = self.params(as_task)?;
         let outcome = options.send(Method::ToolsCall.into(), Some(params)).await;
         self.run_on(options, era, as_task, outcome).await
@@ -126,9 +135,22 @@ impl ToolCall {
         &self,
         options: &mut Options,
         era: Era,
-        as_task: bool,
+        mut as_task: bool,
         mut outcome: Result<Payload, ErrorKind>,
     ) -> Result<Payload, ErrorKind> {
+        if !as_task
+            && let Err(kind) = &outcome
+            && may_want_task(options.client.shared(), era, kind)
+        {
+            // It may run as a task only, and was refused before it ran. What it says of itself is
+            // in the list; a server that does not list has said no.
+            let listed = Box::pin(options.client.refresh_tools()).await;
+            as_task = listed.is_ok() && self.manner(options.client.shared(), era) == Manner::Task;
+            if as_task {
+                let params = self.params(as_task)?;
+                outcome = options.send(Method::ToolsCall.into(), Some(params)).await;
+            }
+        }
         let is_mismatch = outcome.as_ref().is_err_and(is_mismatch);
         if is_mismatch && mirrors(options.client.shared(), era) {
             // The schema has changed since it was listed. The call was refused before it ran.
@@ -148,15 +170,22 @@ impl ToolCall {
         }
     }
 
-    /// Is the server to run it as a task?
-    fn is_task(&self, shared: &Shared, era: Era) -> bool {
+    /// How the server is to run it.
+    fn manner(&self, shared: &Shared, era: Era) -> Manner {
         let passed_on = self.passed_on.as_ref();
-        if passed_on.is_some_and(|passed_on| passed_on.wants_task) {
-            return false;
+        if era == Era::Stateless || passed_on.is_some_and(|passed_on| passed_on.wants_task) {
+            return Manner::Call;
         }
-        let is_wanted =
-            || self.as_task || shared.lists.task_support(&self.name) == Some(TaskSupport::Required);
-        era == Era::Handshake && is_wanted()
+        if self.as_task {
+            return Manner::Task;
+        }
+        match shared.lists.last_tools() {
+            None => Manner::Unknown,
+            Some(tools) => match tools.by_name(&self.name).map(Tool::task_support) {
+                Some(TaskSupport::Required) => Manner::Task,
+                _ => Manner::Call,
+            },
+        }
     }
 
     fn params(&self, as_task: bool) -> Result<Payload, ErrorKind> {
@@ -165,6 +194,8 @@ impl ToolCall {
             Arguments::None => self.encode(&Map::new(), task),
             Arguments::Named(arguments) => self.encode(arguments, task),
             Arguments::Encoded(params) if task.is_none() => Ok(params.clone()),
+            // Whoever wrote them may have said more than the arguments, or not even those.
+            Arguments::Encoded(params) if self.passed_on.is_some() => with_task(params),
             Arguments::Encoded(params) => {
                 arguments_of::<RawJson>(params).and_then(|arguments| self.encode(&arguments, task))
             }
@@ -224,6 +255,35 @@ impl ToolCall {
     }
 }
 
+/// How a server runs a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Manner {
+    /// Its answer is all there is, unless the server decides otherwise.
+    Call,
+    /// As a task (2025-11-25).
+    Task,
+    /// As a call, unless the tool says otherwise, which was not listed yet.
+    Unknown,
+}
+
+/// Does a server of 2025-11-25 run tools as tasks?
+fn takes_tasks(shared: &Shared) -> bool {
+    match &*shared.state.borrow() {
+        State::Ready(ready) => {
+            let tasks = ready.capabilities.tasks.as_ref();
+            tasks.is_some_and(TasksCapability::accepts_tool_calls)
+        }
+        _ => false,
+    }
+}
+
+/// Can it have been refused because the tool runs as a task only?
+fn may_want_task(shared: &Shared, era: Era, kind: &ErrorKind) -> bool {
+    let is_refused =
+        matches!(kind, ErrorKind::Refused(error) if error.code == ErrorCode::METHOD_NOT_FOUND);
+    is_refused && era == Era::Handshake && !shared.lists.knows_tools() && takes_tasks(shared)
+}
+
 /// Do headers repeat arguments?
 fn mirrors(shared: &Shared, era: Era) -> bool {
     shared.is_http && era == Era::Stateless
@@ -240,6 +300,14 @@ struct Params<'a, A: ?Sized> {
     arguments: &'a A,
     #[serde(skip_serializing_if = "Option::is_none")]
     task: Option<TaskMetadata>,
+}
+
+/// Parameters that somebody else wrote, with the wish that the call become a task.
+fn with_task(params: &Payload) -> Result<Payload, Arc<serde_json::Error>> {
+    let mut members: BTreeMap<String, RawJson> = params.decode().map_err(Arc::new)?;
+    let task = RawJson::encode(&TaskMetadata::default()).map_err(Arc::new)?;
+    members.insert("task".to_owned(), task);
+    Payload::encode(&members).map_err(Arc::new)
 }
 
 /// The arguments among the parameters that were written before.
