@@ -30,6 +30,7 @@ use crate::state::MemberState;
 mod builder;
 mod calls;
 mod shared;
+mod telling;
 mod view;
 
 pub use builder::{HubBuilder, LoginRequest};

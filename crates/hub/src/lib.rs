@@ -42,6 +42,7 @@ mod resource_watch;
 mod search;
 mod session;
 mod state;
+mod task_watch;
 mod tokens;
 mod trace;
 mod variables;
@@ -75,6 +76,7 @@ pub use registry::{
 };
 pub use resource_watch::ResourceWatch;
 pub use state::MemberState;
+pub use task_watch::TaskWatch;
 pub use tokens::{estimate_tokens, estimate_tool_tokens};
 pub use trace::{
     Attribute, CallTrace, Endpoint, Outcome, SpanId, Subject, TraceContext, TraceError, TraceId,
