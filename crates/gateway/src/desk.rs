@@ -14,10 +14,17 @@ use switchboard_server::Context;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::identity::Identity;
+use crate::relay::Tasks;
+use crate::visits::Visits;
 
 /// The calls that servers may ask about.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Desk {
+    /// Tells it from others.
+    pub(crate) number: u64,
+    /// Who looks after what goes on longer than its call.
+    pub(crate) tasks: Arc<Tasks>,
+    pub(crate) visits: Visits,
     open: Mutex<HashMap<CallName, Open>>,
     /// How many questions there were.
     asked: AtomicU64,
@@ -28,6 +35,8 @@ pub(crate) struct Desk {
 pub(crate) struct Open {
     pub(crate) asker: Asker,
     client: Identity,
+    /// The task that it waits for, if it waits for one.
+    pub(crate) task: Option<Arc<AskingTask>>,
     /// How many answers the server waits for.
     waits_for: Arc<AtomicUsize>,
     /// The number of the last question about it.
@@ -44,6 +53,15 @@ impl Open {
     fn is_waiting(&self) -> bool {
         self.waits_for.load(Ordering::Relaxed) > 0
     }
+}
+
+/// A task that a server may ask about.
+#[derive(Debug)]
+pub(crate) struct AskingTask {
+    /// What its server calls it.
+    pub(crate) id: String,
+    /// What its client calls it.
+    pub(crate) shown: String,
 }
 
 pub(crate) struct Waiting(Arc<AtomicUsize>);
@@ -100,6 +118,33 @@ pub(crate) struct Question {
 }
 
 impl Desk {
+    pub(crate) fn new(tasks: Arc<Tasks>) -> Self {
+        static LAST: AtomicU64 = AtomicU64::new(0);
+        Self {
+            number: LAST.fetch_add(1, Ordering::Relaxed) + 1,
+            tasks,
+            visits: Visits::default(),
+            open: Mutex::default(),
+            asked: AtomicU64::default(),
+        }
+    }
+
+    /// The same for a call that waits for what comes of a task.
+    pub(crate) fn enter_for_task(
+        self: &Arc<Self>,
+        server: &Arc<str>,
+        call: u64,
+        asker: Asker,
+        client: Identity,
+        task: AskingTask,
+    ) -> Entered {
+        let entered = self.enter(server, call, asker, client);
+        if let Some(open) = self.open().get_mut(&entered.name) {
+            open.task = Some(Arc::new(task));
+        }
+        entered
+    }
+
     /// A call is on its way to this server, under this number, until the guard is dropped.
     pub(crate) fn enter(
         self: &Arc<Self>,
@@ -112,6 +157,7 @@ impl Desk {
         let open = Open {
             asker,
             client,
+            task: None,
             waits_for: Arc::default(),
             last_asked: Arc::default(),
         };
@@ -133,7 +179,14 @@ impl Desk {
             .iter()
             .filter(|((server, _), _)| *server == asked.server)
             .map(|((_, call), open)| (*call, open));
-        let found = likely(here)?.clone();
+        if let Some(task) = &asked.task {
+            let is_its = |open: &Open| open.task.as_ref().is_some_and(|one| one.id == *task);
+            let its = here.clone().filter(|(_, open)| is_its(open));
+            if let Some((_, last)) = its.max_by_key(|(call, _)| *call) {
+                return Some(last.clone());
+            }
+        }
+        let found = likely(here.filter(|(_, open)| open.task.is_none()))?.clone();
         let number = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
         found.last_asked.store(number, Ordering::Relaxed);
         Some(found)
@@ -143,7 +196,9 @@ impl Desk {
     /// connection, it is for nobody else.
     pub(crate) fn listener(&self, server: &str) -> Option<Context> {
         let open = self.open();
-        let of_server = open.iter().filter(|((of, _), _)| **of == *server);
+        let of_server = open
+            .iter()
+            .filter(|((of, _), open)| **of == *server && open.task.is_none());
         let mut contexts = of_server.map(|(_, open)| open.asker.context());
         let first = contexts.next()??;
         let connection = first.connection()?;

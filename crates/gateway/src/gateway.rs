@@ -20,7 +20,7 @@ use crate::gate::Gate;
 use crate::limit::GatewayLimits;
 use crate::lot::Lot;
 use crate::opening::Opening;
-use crate::relay::{Parts, Relay};
+use crate::relay::{Parts, Relay, Tasks};
 use crate::rooms::Rooms;
 use crate::server_host::ServerHost;
 use crate::turnstile::{CallerLimits, Turnstile};
@@ -257,7 +257,12 @@ impl GatewayBuilder {
     /// # Panics
     /// Outside of a tokio runtime: each server has a task.
     pub fn build(self) -> Gateway {
-        let desk = Arc::new(Desk::default());
+        let tasks = Tasks::new(
+            self.limits.parked,
+            self.limits.parked_per_caller,
+            self.park_life,
+        );
+        let desk = Arc::new(Desk::new(Arc::clone(&tasks)));
         let asking = Arc::clone(&desk);
         let prefix = match self.names {
             Names::Mcp => Prefix::Mcp,
@@ -276,14 +281,14 @@ impl GatewayBuilder {
         ));
         let turnstile = Arc::new(Turnstile::new(self.limits.clone(), self.special));
         let opening = Opening::new();
-        let mut tasks = Vec::new();
+        let mut running = Vec::new();
         let mut site = |profile: Option<&Profile>| {
             let hub = match profile {
                 Some(profile) => hub.narrowed(profile.clone()),
                 None => hub.clone(),
             };
             let rooms = Rooms::new(hub.clone(), Arc::clone(&desk));
-            tasks.push(tokio::spawn(Rooms::tidy(Arc::downgrade(&rooms))).abort_handle());
+            running.push(tokio::spawn(Rooms::tidy(Arc::downgrade(&rooms))).abort_handle());
             let (watches, changed) = Watches::new();
             let parts = Parts {
                 hub: hub.clone(),
@@ -291,6 +296,7 @@ impl GatewayBuilder {
                 opening: opening.clone(),
                 lot: Arc::clone(&lot),
                 watches,
+                tasks: Arc::clone(&tasks),
             };
             let gate = Gate {
                 relay: Relay::new(parts, self.names, self.info.clone()),
@@ -303,7 +309,7 @@ impl GatewayBuilder {
                 Mode::Search => Site::new(Finder::new(gate, hub.clone())),
             };
             let site = site.limits(self.limits.server.clone());
-            tasks.push(changes::tell(&hub, &site, changed));
+            running.push(changes::tell(&hub, &site, changed));
             site
         };
         let main = site(self.profile.as_ref());
@@ -319,7 +325,7 @@ impl GatewayBuilder {
             turnstile,
             lot,
             opening,
-            tasks,
+            tasks: running,
             hub,
         }
     }

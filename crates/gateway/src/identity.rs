@@ -48,6 +48,11 @@ impl Identity {
         self.stateless.is_some() && self.stateless == other.stateless && self.has_same_rights(other)
     }
 
+    /// Is it known who it is?
+    pub(crate) const fn is_known(&self) -> bool {
+        self.principal.is_some()
+    }
+
     /// May the one know what the other does? Those without keys are all on this machine.
     pub(crate) fn has_same_rights(&self, other: &Self) -> bool {
         self.principal == other.principal

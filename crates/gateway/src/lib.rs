@@ -44,6 +44,7 @@ mod relay;
 mod rooms;
 mod server_host;
 mod turnstile;
+mod visits;
 mod watches;
 
 pub use access::{IssuerError, IssuerKeys, Key};

@@ -6,6 +6,7 @@
 mod about;
 mod answers;
 mod caller;
+mod extension;
 mod lists;
 mod names;
 mod pursuit;
@@ -16,9 +17,10 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use switchboard_client::Payload;
-use switchboard_hub::{Hub, HubCall, Operation};
+use switchboard_hub::{Hub, HubCall, Operation, Whom};
 use switchboard_protocol::Method;
-use switchboard_protocol::jsonrpc::{ErrorCode, ErrorObject};
+use switchboard_protocol::jsonrpc::{ErrorCode, ErrorObject, Notification};
+use switchboard_protocol::machine::server::Caller;
 use switchboard_protocol::types::{
     CallToolResult, CompleteRequestParams, CompleteResult, CompletionReference, GetPromptResult,
     Implementation, ReadResourceResult, SubscriptionFilter,
@@ -33,6 +35,7 @@ use crate::watches::Watches;
 
 pub(crate) use answers::{Fits, answer_with};
 pub(crate) use pursuit::Pursuit;
+pub(crate) use tasks::{TaskKey, Tasks};
 
 use answers::error_of;
 use names::{NameTable, Named};
@@ -53,6 +56,7 @@ pub(crate) struct Parts {
     pub(crate) opening: Opening,
     pub(crate) lot: Arc<Lot>,
     pub(crate) watches: Arc<Watches>,
+    pub(crate) tasks: Arc<Tasks>,
 }
 
 impl Deref for Inner {
@@ -81,6 +85,7 @@ impl Service for Relay {
     }
 
     fn listening(&self, filter: &SubscriptionFilter, connection: Connection) {
+        self.0.listen_to_tasks(filter, &connection);
         for uri in filter.resources() {
             let (relay, uri, connection) = (Arc::clone(&self.0), uri.clone(), connection.clone());
             tokio::spawn(async move {
@@ -89,6 +94,12 @@ impl Service for Relay {
                     tracing::debug!("{uri} is not watched: {error}");
                 }
             });
+        }
+    }
+
+    fn told(&self, notification: Notification, _: Option<&Arc<Caller>>) {
+        if notification.method.known().is_none() {
+            self.0.tell_unknown(notification);
         }
     }
 
@@ -113,7 +124,8 @@ impl Service for Relay {
             Some(
                 Method::TasksGet | Method::TasksUpdate | Method::TasksCancel | Method::TasksResult,
             ) => Reply::later(async move { relay.relay_task(context).await }),
-            _ => Reply::Now(Answer::Error(ErrorObject::method_not_found(
+            None => Reply::later(async move { relay.relay_unknown(context).await }),
+            Some(_) => Reply::Now(Answer::Error(ErrorObject::method_not_found(
                 call.method.as_str(),
             ))),
         }
@@ -168,25 +180,14 @@ impl Inner {
                 if let Err(error) = caller::check_headers(&context, &catalog, &name) {
                     return Answer::Error(error);
                 }
-                let answer = self
-                    .relay::<_, CallToolResult>(context, |hub| hub.call(&name))
-                    .await;
-                self.named(answer, &name)
+                if let Some(answer) = self.call_as_task(&context, &name).await {
+                    return answer;
+                }
+                let call = |hub: &Hub| hub.call(&name);
+                let answer = self.relay::<_, CallToolResult>(context.clone(), call).await;
+                self.followed(answer, &context, &name).await
             }
             Err(error) => Answer::Error(error),
-        }
-    }
-
-    /// An answer to a call of this tool, with the name that a task has here if the call became one.
-    fn named(&self, answer: Answer, tool: &str) -> Answer {
-        match answer {
-            Answer::Result(result) if tasks::is_one(&result) => {
-                match self.hub.catalog().find_tool(tool) {
-                    Ok(entry) => Answer::Result(tasks::named(&result, &entry.server)),
-                    Err(_) => Answer::Result(result),
-                }
-            }
-            other => other,
         }
     }
 
@@ -238,23 +239,36 @@ impl Inner {
         O: Operation<Output: serde::Serialize + serde::de::DeserializeOwned>,
         T: Fits,
     {
-        let Some(room) = self.rooms.of(&context) else {
-            return Answer::Error(too_many_rooms());
-        };
         let revision = context.revision();
         let params = context.params().cloned().unwrap_or_else(Payload::empty);
-        let parent = caller::trace(&context);
-        let mut call = call(&room.hub).pass_on(params, caller::whom(&context));
-        if let Some(parent) = parent {
-            call = call.parent(parent);
-        }
-        match pursuit::pursue(self, &room, call, &context).await {
+        let whom = caller::whom(&context);
+        match self.pass(&context, params, whom, call).await {
             Ok(result) => answers::fit::<T>(result, revision),
             Err(pursuit::Failed::Hub(error)) => {
                 Answer::Error(error_of(error, context.method(), revision))
             }
             Err(pursuit::Failed::Here(error)) => Answer::Error(error),
         }
+    }
+
+    /// Passes a call on for a client, with these parameters.
+    async fn pass<O>(
+        &self,
+        context: &Context,
+        params: Payload,
+        whom: Whom,
+        call: impl FnOnce(&Hub) -> HubCall<O>,
+    ) -> Result<Payload, pursuit::Failed>
+    where
+        O: Operation<Output: serde::Serialize + serde::de::DeserializeOwned>,
+    {
+        let room = self.rooms.of(context);
+        let room = room.ok_or_else(|| pursuit::Failed::Here(too_many_rooms()))?;
+        let mut call = call(&room.hub).pass_on(params, whom);
+        if let Some(parent) = caller::trace(context) {
+            call = call.parent(parent);
+        }
+        pursuit::pursue(self, &room, call, context).await
     }
 }
 

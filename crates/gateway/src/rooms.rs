@@ -77,6 +77,11 @@ impl Rooms {
         })
     }
 
+    /// The room for all that is shared.
+    pub(crate) const fn hall(&self) -> &Arc<Room> {
+        &self.hall
+    }
+
     /// The room of the client that makes this call. None if there are too many.
     pub(crate) fn of(&self, context: &Context) -> Option<Arc<Room>> {
         if self.hall.hub.is_all_shared() {
@@ -106,7 +111,7 @@ impl Rooms {
     }
 
     fn furnish(&self, capabilities: &ClientCapabilities) -> Arc<Room> {
-        let own = Arc::new(Desk::default());
+        let own = Arc::new(Desk::new(Arc::clone(&self.hall.shared.tasks)));
         let (desk, capabilities) = (Arc::clone(&own), capabilities.clone());
         let host = move |server: &str| ServerHost::of_one(&desk, server, &capabilities);
         Arc::new(Room {

@@ -12,18 +12,20 @@ use std::task::{Context as TaskContext, Waker};
 
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use switchboard_client::{Abilities, Answering, Asked, Host, Refusal};
-use switchboard_protocol::Method;
-use switchboard_protocol::jsonrpc::ErrorObject;
+use switchboard_client::{Abilities, Answering, Asked, Change, Host, Payload, Refusal};
+use switchboard_protocol::jsonrpc::{ErrorObject, Notification};
+use switchboard_protocol::revision::StepDown;
 use switchboard_protocol::types::{
     ClientCapabilities, CreateMessageRequestParams, CreateMessageResult, ElicitRequestFormParams,
     ElicitRequestParams, ElicitRequestUrlParams, ElicitResult, InputRequest, ListRootsResult,
-    LoggingMessageNotificationParams,
+    LoggingMessageNotificationParams, TASKS_EXTENSION, meta_key,
 };
-use switchboard_server::AskError;
+use switchboard_protocol::{Method, Revision};
+use switchboard_server::{AskError, Context};
 use tokio::sync::oneshot;
 
-use crate::desk::{Asker, Desk, Later, Open, Question};
+use crate::desk::{Asker, AskingTask, Desk, Later, Open, Question};
+use crate::relay::TaskKey;
 
 /// The application behind one server.
 #[derive(Debug)]
@@ -54,6 +56,12 @@ impl ServerHost {
         abilities.sampling = client.accepts_sampling();
         abilities.sampling_tools = client.accepts_sampling_tools();
         abilities.roots = client.accepts_roots();
+        // Tasks are for us to follow, in whichever form the client knows them.
+        let extensions = client.extensions.iter().flatten();
+        abilities.extensions = extensions
+            .filter(|(name, _)| *name != TASKS_EXTENSION)
+            .map(|(name, settings)| (name.clone(), settings.clone()))
+            .collect();
         Self::new(desk, server, abilities)
     }
 
@@ -81,7 +89,18 @@ impl ServerHost {
         let open = self.asks_about(&asked)?;
         let _waiting = open.waits();
         match &open.asker {
-            Asker::Now(context) => context.elicit_with(NAME, params).await.map_err(refusal),
+            Asker::Now(context) => {
+                if let ElicitRequestParams::Url(visit) = &params
+                    && let Some(id) = &visit.elicitation_id
+                {
+                    self.desk.visits.note(&self.server, id, context);
+                }
+                if let Some(task) = &open.task {
+                    let params = encode(&params)?;
+                    return put(context, Method::ElicitationCreate, Some(&params), task).await;
+                }
+                context.elicit_with(NAME, params).await.map_err(refusal)
+            }
             Asker::Later(later) => {
                 let declared = &later.capabilities;
                 let (can, wanted) = match &mut params {
@@ -97,6 +116,7 @@ impl ServerHost {
                     }
                 };
                 later.check(can, Method::ElicitationCreate, wanted)?;
+                params.step_down(Revision::LATEST);
                 later.ask(InputRequest::elicitation(&params)).await
             }
         }
@@ -132,8 +152,16 @@ impl Host for ServerHost {
         Box::pin(async move {
             let open = self.asks_about(&asked)?;
             let _waiting = open.waits();
+            let mut request = request;
             match &open.asker {
-                Asker::Now(context) => context.sample(NAME, request).await.map_err(refusal),
+                Asker::Now(context) => {
+                    if let Some(task) = &open.task {
+                        let params = encode(&request)?;
+                        let method = Method::SamplingCreateMessage;
+                        return put(context, method, Some(&params), task).await;
+                    }
+                    context.sample(NAME, request).await.map_err(refusal)
+                }
                 Asker::Later(later) => {
                     let declared = &later.capabilities;
                     let wants_tools = request.tools.is_some() || request.tool_choice.is_some();
@@ -145,6 +173,7 @@ impl Host for ServerHost {
                         false => (declared.accepts_sampling(), json!({"sampling": {}})),
                     };
                     later.check(can, Method::SamplingCreateMessage, wanted)?;
+                    request.step_down(Revision::LATEST);
                     later.ask(InputRequest::sampling(&request)).await
                 }
             }
@@ -157,6 +186,9 @@ impl Host for ServerHost {
             let _waiting = open.waits();
             match &open.asker {
                 Asker::Now(context) => {
+                    if let Some(task) = &open.task {
+                        return put(context, Method::RootsList, None, task).await;
+                    }
                     let roots = context.roots(NAME).await.map_err(refusal)?;
                     Ok(ListRootsResult::new(roots))
                 }
@@ -169,11 +201,54 @@ impl Host for ServerHost {
         })
     }
 
+    fn hear_change(&self, change: Change) {
+        match change {
+            Change::Task(task) => {
+                let key = TaskKey::new(&*self.server, task).at(&self.desk);
+                self.desk.tasks.hear(&key);
+            }
+            Change::Visit(id) => self.desk.visits.end(&self.server, &id),
+            // What is listed and what is read the hub hears of, and tells.
+            _ => {}
+        }
+    }
+
+    /// What we do not know is for whoever has the only calls there, as a log is.
+    fn hear(&self, notification: Notification) {
+        let listener = self.desk.listener(&self.server);
+        let connection = listener.and_then(|context| context.connection());
+        if let Some(connection) = connection
+            && notification.method.known().is_none()
+        {
+            connection.notify(notification);
+        }
+    }
+
     fn hear_log(&self, message: LoggingMessageNotificationParams) {
         if let Some(context) = self.desk.listener(&self.server) {
             at_once(context.log(message.level, &message.data));
         }
     }
+}
+
+/// Puts a question to a client that waits for a task, and says which it is of.
+async fn put<T: DeserializeOwned>(
+    context: &Context,
+    method: Method,
+    params: Option<&Payload>,
+    task: &AskingTask,
+) -> Result<T, Refusal> {
+    let meta = json!({meta_key::RELATED_TASK: {"taskId": task.shown}});
+    let meta = meta.as_object().cloned().unwrap_or_default();
+    let params = Payload::with_meta(params, &meta);
+    let answer = context.put(method, Some(params)).await.map_err(refusal)?;
+    answer
+        .decode()
+        .map_err(|error| refusal(AskError::BadAnswer(error.to_string())))
+}
+
+fn encode(params: &impl serde::Serialize) -> Result<Payload, Refusal> {
+    Payload::encode(params).map_err(|error| Refusal::bad_question(error.to_string()))
 }
 
 impl Later {

@@ -28,7 +28,9 @@ impl Inner {
         }
         let mut capabilities = has.capabilities();
         capabilities.tasks = of_tasks.tasks;
-        capabilities.extensions = of_tasks.extensions;
+        let mut extensions = of_tasks.extensions.unwrap_or_default();
+        extensions.extend(self.extensions());
+        capabilities.extensions = (!extensions.is_empty()).then_some(extensions);
         capabilities
     }
 

@@ -11,7 +11,7 @@ use switchboard_protocol::envelope::Envelope;
 use switchboard_protocol::http::parameter::Parameters;
 use switchboard_protocol::jsonrpc::ErrorObject;
 use switchboard_protocol::revision::StepDown;
-use switchboard_protocol::types::{LoggingLevel, meta_key};
+use switchboard_protocol::types::{ClientCapabilities, LoggingLevel, TASKS_EXTENSION, meta_key};
 use switchboard_protocol::{Era, RawJson, Revision};
 use switchboard_server::Context;
 
@@ -25,6 +25,24 @@ pub(super) fn whom(context: &Context) -> Whom {
             Era::Handshake => handshake(&context),
         };
         whom.is_asked_himself = true;
+        whom
+    })
+}
+
+/// The same, for somebody who knows tasks of the extension, or for whom we do.
+pub(super) fn whom_with_tasks(context: &Context) -> Whom {
+    let whom = whom(context);
+    Arc::new(move || {
+        let mut whom = whom();
+        let declared = whom.capabilities.decode();
+        let mut capabilities: ClientCapabilities = declared.unwrap_or_default();
+        let extensions = capabilities.extensions.get_or_insert_default();
+        extensions
+            .entry(TASKS_EXTENSION)
+            .or_insert_with(|| serde_json::json!({}));
+        if let Ok(written) = RawJson::encode(&capabilities) {
+            whom.capabilities = written;
+        }
         whom
     })
 }

@@ -5,6 +5,8 @@
 //!
 //! Specification: server/utilities/pagination.
 
+use std::sync::Arc;
+
 use switchboard_protocol::jsonrpc::ErrorObject;
 use switchboard_protocol::types::{
     ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
@@ -32,9 +34,11 @@ impl Inner {
                         entry.name.as_str(),
                     );
                     shown.clone_into(&mut tool.name);
-                    tool
+                    (Arc::clone(&entry.server), tool)
                 });
                 let mut tools: Vec<_> = tools.collect();
+                self.say_task_support(&mut tools, context.revision());
+                let mut tools: Vec<_> = tools.into_iter().map(|(_, tool)| tool).collect();
                 if from == 0 {
                     tools.extend(self.hub.own_tools().iter().cloned());
                 }

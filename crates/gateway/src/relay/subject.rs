@@ -44,6 +44,14 @@ impl Relay {
                 let found = found.map(|located| (located.server, located.uri));
                 found.map_err(|_| uri)
             }),
+            Some(
+                Method::TasksGet | Method::TasksUpdate | Method::TasksCancel | Method::TasksResult,
+            ) => params.string_member("taskId").map(|id| {
+                let found = self.0.task_called(&id, context);
+                let found = found.map(|key| (Arc::from(key.server), key.task));
+                found.ok_or_else(|| id.into_owned())
+            }),
+            None => return (self.0.server_for(context.method().as_str()), None),
             _ => None,
         };
         match found {

@@ -1,158 +1,360 @@
-//! Calls that go on after their answer, at servers of the client's own era.
+//! Calls that go on after their answer.
 //!
-//! A task is known here by its server and the server's own name for it. Nothing else is kept. A
-//! client of the other era waits for the call itself; what becomes a task behind it is followed by
-//! the hub's client.
+//! A task is known here by its server and the server's own name for it, and stays at its server.
+//! Where client and server are of one era, what they say of tasks passes through. Where they are
+//! not, it is said in the words of the other: `newer` for clients of the stateless era, `older` for
+//! those of 2025-11-25.
+//!
+//! What is kept: who waits for questions of a task (`asking`), who hears of one (`news`), and what
+//! came of calls that were over before they could become one (`ended`). All of it is bounded.
 //!
 //! Specification: tasks extension; 2025-11-25 basic/utilities/tasks.
 
-use serde_json::{Map, json};
-use switchboard_client::Payload;
-use switchboard_hub::MemberState;
-use switchboard_protocol::Era;
-use switchboard_protocol::RawJson;
+mod asking;
+mod ended;
+mod form;
+mod name;
+mod newer;
+mod news;
+mod offering;
+mod older;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+use switchboard_client::{ErrorKind, OnBehalf, Payload, Ready};
+use switchboard_hub::{Hub, HubError, MemberState, ToolEntry, Whom};
 use switchboard_protocol::jsonrpc::{ErrorCode, ErrorObject};
 use switchboard_protocol::types::{
-    ClientCapabilities, ServerCapabilities, TASKS_EXTENSION, TasksCapability, meta_key,
+    ClientCapabilities, SubscriptionFilter, TASKS_EXTENSION, Task, TaskRequestParams,
 };
-use switchboard_server::{Answer, Context};
+use switchboard_protocol::{Era, Method, RawJson};
+use switchboard_server::{Answer, Connection, Context};
 
 use super::{Inner, caller, error_of, pursuit};
+use crate::desk::{Asker, AskingTask};
+use crate::identity::Identity;
+use crate::rooms::Room;
+use asking::AskingTasks;
+use ended::EndedCalls;
+use name::TaskNames;
+use news::{Listener, News};
+use pursuit::Failed;
+
+pub(crate) use name::TaskKey;
+pub(super) use offering::add;
+
+/// What is known of tasks, for all clients.
+#[derive(Debug)]
+pub(crate) struct Tasks {
+    names: TaskNames,
+    asking: AskingTasks,
+    ended: EndedCalls,
+    news: News,
+}
+
+impl Tasks {
+    /// As many may wait for answers of clients, of all and of one, and so long.
+    pub(crate) fn new(most: usize, most_of_one: usize, life: Duration) -> Arc<Self> {
+        Arc::new(Self {
+            names: TaskNames::new(),
+            asking: AskingTasks::new(most, most_of_one, life),
+            ended: EndedCalls::default(),
+            news: News::default(),
+        })
+    }
+
+    /// How a task stands, in the words of clients of this era but for its name.
+    async fn stands(
+        self: &Arc<Self>,
+        room: &Arc<Room>,
+        key: &TaskKey,
+        context: Option<&Context>,
+        era: Era,
+    ) -> Result<Task, Failed> {
+        let task = ask(room, key, Method::TasksGet, whom(context)).await?;
+        let server = ready_of(&room.hub, &key.server).map(|ready| ready.revision.era());
+        match (server, era) {
+            (Some(Era::Handshake), Era::Stateless) => {
+                let task = newer::read(&task)?;
+                self.in_full(room, key, context, task).await
+            }
+            (_, Era::Stateless) => {
+                newer::read(&form::exposed(task, &room.hub.catalog(), &key.server))
+            }
+            (_, Era::Handshake) => {
+                let mut task = newer::read(&task)?;
+                form::to_older(&mut task);
+                Ok(task)
+            }
+        }
+    }
+}
 
 impl Inner {
-    /// A call that is for a task.
-    pub(super) async fn relay_task(&self, context: Context) -> Answer {
-        let era = context.revision().era();
-        if era == Era::Stateless && !context.capabilities().has_extension(TASKS_EXTENSION) {
-            return Answer::Error(undeclared());
+    /// A call of a tool that may become a task, or has to. None if it has nothing to do with tasks.
+    pub(super) async fn call_as_task(&self, context: &Context, name: &str) -> Option<Answer> {
+        let says = |params: &Payload| memchr::memmem::find(params.text(), TASK).is_some();
+        let is_said = context.params().is_some_and(says);
+        // Most calls are none of these, and are looked at no further.
+        let may_be_one = match context.revision().era() {
+            Era::Stateless => is_said || context.capabilities().has_extension(TASKS_EXTENSION),
+            Era::Handshake => is_said && older::has_tasks(context.revision()),
+        };
+        if !may_be_one {
+            return None;
         }
-        let params = context.params().cloned().unwrap_or_else(Payload::empty);
-        let Some(id) = params.string_member(TASK_ID) else {
-            return Answer::Error(ErrorObject::invalid_params("taskId is missing"));
-        };
-        let Some((server, task)) = TaskName::parse(&id)
-            .filter(|name| self.has(name.server, era))
-            .map(|name| (name.server.to_owned(), name.task.to_owned()))
-        else {
-            return Answer::Error(unknown());
-        };
-        let task = text_of(&task);
-        let params = params.passed_on(&[(TASK_ID, Some(task.as_bytes()))]);
-        let Ok(params) = params.decode::<RawJson>() else {
-            return Answer::Error(ErrorObject::invalid_params("the parameters are no object"));
-        };
-        let Some(room) = self.rooms.of(&context) else {
-            return Answer::Error(super::too_many_rooms());
-        };
-        let call = room
-            .hub
-            .request_on(&server, context.method().as_str(), Some(&params))
-            .on_behalf(caller::whom(&context));
-        match pursuit::pursue(self, &room, call, &context).await {
-            Ok(result) => Answer::Result(named(&result, &server)),
-            Err(pursuit::Failed::Hub(error)) => {
-                Answer::Error(error_of(error, context.method(), context.revision()))
+        let catalog = self.hub.catalog();
+        let tool = catalog.find_tool(name).ok()?;
+        let outcome = match context.revision().era() {
+            Era::Stateless => {
+                let params = self.as_newer_task(context, tool)?;
+                let whom = caller::whom(context);
+                let passed = self.pass(context, params, whom, |hub| hub.call(name)).await;
+                passed.map(|result| match self.newer_task(&result, tool, context) {
+                    Some(task) => Answer::Result(task),
+                    None => {
+                        super::answers::fit::<super::CallToolResult>(result, context.revision())
+                    }
+                })
             }
-            Err(pursuit::Failed::Here(error)) => Answer::Error(error),
+            Era::Handshake if self.is_older_task(context, tool) => {
+                self.call_as_older_task(context, name, tool).await
+            }
+            Era::Handshake => return None,
+        };
+        Some(outcome.unwrap_or_else(|failed| failed.answer(context)))
+    }
+
+    /// An answer to a call of a tool: with the name that a task has here if the call became one,
+    /// and with what came of it in the end if the server makes tasks only and the client knows none.
+    pub(super) async fn followed(&self, answer: Answer, context: &Context, tool: &str) -> Answer {
+        match answer {
+            Answer::Result(result) if is_one(&result) => {
+                let catalog = self.hub.catalog();
+                match catalog.find_tool(tool) {
+                    Ok(entry) => Answer::Result(self.named(&result, entry, context)),
+                    Err(_) => Answer::Result(result),
+                }
+            }
+            Answer::Error(error) if wants_tasks(&error, context) => {
+                let catalog = self.hub.catalog();
+                let Ok(entry) = catalog.find_tool(tool) else {
+                    return Answer::Error(error);
+                };
+                let outcome = self.call_and_wait(context, tool, entry).await;
+                outcome.unwrap_or_else(|failed| failed.answer(context))
+            }
+            other => other,
         }
     }
 
-    /// Is there a server of this name and era?
-    fn has(&self, server: &str, era: Era) -> bool {
-        let servers = self.hub.servers();
-        let found = servers.iter().find(|status| *status.name == *server);
-        found.is_some_and(|status| match &status.state {
-            MemberState::Ready(ready) | MemberState::ListingFailed { ready, .. } => {
-                ready.revision.era() == era
+    fn named(&self, result: &Payload, tool: &ToolEntry, context: &Context) -> Payload {
+        let key = |task: &str| TaskKey::new(&*tool.server, task);
+        let made = result.part("task");
+        let id = made
+            .as_ref()
+            .and_then(|task| task.string_member(form::TASK_ID));
+        if let Some(id) = id.filter(|_| older::has_tasks(context.revision())) {
+            self.listen_to_own(context, &key(&id), Era::Handshake);
+        }
+        form::named(result, |task| {
+            self.tasks.names.shown(&key(task), context.principal())
+        })
+    }
+
+    /// The task that a client calls so.
+    pub(super) fn task_called(&self, id: &str, context: &Context) -> Option<TaskKey> {
+        self.tasks.names.parse(id, context.principal())
+    }
+
+    /// A call that is for a task.
+    pub(super) async fn relay_task(&self, context: Context) -> Answer {
+        let outcome = self.call_for_task(&context).await;
+        outcome.map_or_else(|failed| failed.answer(&context), Answer::Result)
+    }
+
+    async fn call_for_task(&self, context: &Context) -> Result<Payload, Failed> {
+        let era = context.revision().era();
+        if era == Era::Stateless && !context.capabilities().has_extension(TASKS_EXTENSION) {
+            return Err(Failed::Here(undeclared()));
+        }
+        let id = context
+            .params()
+            .and_then(|params| params.string_member(form::TASK_ID));
+        let missing = || Failed::Here(ErrorObject::invalid_params("taskId is missing"));
+        let id = id.ok_or_else(missing)?;
+        let key = self.task_called(&id, context);
+        let key = key.ok_or_else(|| Failed::Here(unknown()))?;
+        if key.server == older::HERE && era == Era::Handshake {
+            return self.call_for_ended(context, &key);
+        }
+        let room = self.rooms.of(context);
+        let room = room.ok_or_else(|| Failed::Here(super::too_many_rooms()))?;
+        let key = key.within(&room);
+        let server = reach(&self.hub, &key.server).await;
+        match (era, server.ok_or_else(|| Failed::Here(unknown()))?) {
+            (Era::Stateless, Era::Handshake) => {
+                self.call_for_older_task(context, &room, &key).await
             }
-            // It may be started for this.
-            _ => true,
+            (Era::Handshake, Era::Stateless) => {
+                self.call_for_newer_task(context, &room, &key).await
+            }
+            _ => self.pass_task(context, &room, &key).await,
+        }
+    }
+
+    /// Passes a call on that is for a task, to a server of the client's own era.
+    async fn pass_task(
+        &self,
+        context: &Context,
+        room: &Arc<Room>,
+        key: &TaskKey,
+    ) -> Result<Payload, Failed> {
+        let params = context.params().cloned().unwrap_or_else(Payload::empty);
+        let task = serde_json::Value::from(&*key.task).to_string();
+        let params = params.passed_on(&[(form::TASK_ID, Some(task.as_bytes()))]);
+        let params = params
+            .decode::<RawJson>()
+            .map_err(|error| Failed::Here(ErrorObject::invalid_params(error.to_string())))?;
+        let names = &self.tasks.names;
+        let mut call = room
+            .hub
+            .request_on(&key.server, context.method().as_str(), Some(&params))
+            .on_behalf(caller::whom(context));
+        if context.method().known() == Some(Method::TasksResult) {
+            // Whoever waits for it is asked what the task asks.
+            let (desk, client) = (Arc::clone(room), Identity::of(context));
+            let asker = Asker::Now(context.clone());
+            let task = AskingTask {
+                id: key.task.clone(),
+                shown: names.shown(key, context.principal()),
+            };
+            call = call.on_begin(move |server, number| {
+                let desk = desk.desk(server);
+                desk.enter_for_task(server, number, asker, client, task)
+            });
+            // It comes when the task is at its end, however long that takes.
+            call = call.idle_timeout(None).deadline(None);
+        }
+        let result = form::exposed(call.await?, &self.hub.catalog(), &key.server);
+        let shown =
+            |task: &str| names.shown(&TaskKey::new(&*key.server, task), context.principal());
+        Ok(form::named(&result, shown))
+    }
+
+    /// A client of the stateless era wants to hear of tasks.
+    pub(super) fn listen_to_tasks(&self, filter: &SubscriptionFilter, connection: &Connection) {
+        let caller = connection.principal();
+        for shown in filter.tasks() {
+            let Some(key) = self.tasks.names.parse(shown, caller.as_deref()) else {
+                continue;
+            };
+            // A server that does not run has nothing to tell.
+            let Some(ready) = ready_of(&self.hub, &key.server) else {
+                continue;
+            };
+            let listener = Listener::new(connection.clone(), Era::Stateless, shown.clone());
+            let room = self.tasks.asking.room_of(&key);
+            let room = room.unwrap_or_else(|| Arc::clone(self.rooms.hall()));
+            let key = key.within(&room);
+            self.tasks
+                .listen(&room, &key, ready.revision.era(), listener);
+        }
+    }
+}
+
+impl Failed {
+    fn answer(self, context: &Context) -> Answer {
+        Answer::Error(match self {
+            Self::Hub(error) => error_of(error, context.method(), context.revision()),
+            Self::Here(error) => error,
         })
     }
 }
 
+/// Asks a server about a task.
+async fn ask(
+    room: &Arc<Room>,
+    key: &TaskKey,
+    method: Method,
+    whom: Whom,
+) -> Result<Payload, HubError> {
+    let params = TaskRequestParams::new(&*key.task);
+    let call = room
+        .hub
+        .request_on(&key.server, method.name(), Some(&params));
+    call.on_behalf(whom).await
+}
+
+/// For whom a server is asked about a task: for somebody who knows tasks.
+fn whom(context: Option<&Context>) -> Whom {
+    match context {
+        Some(context) => caller::whom_with_tasks(context),
+        None => Arc::new(|| {
+            let can = json!({"extensions": {TASKS_EXTENSION: {}}});
+            let can = RawJson::encode(&can).expect("invariant: this is JSON");
+            let mut whom = OnBehalf::new(can);
+            whom.is_asked_himself = true;
+            whom
+        }),
+    }
+}
+
+/// The era of a server, which is started if it sleeps. None if there is none.
+async fn reach(hub: &Hub, server: &str) -> Option<Era> {
+    if let Some(ready) = ready_of(hub, server) {
+        return Some(ready.revision.era());
+    }
+    let servers = hub.servers();
+    let status = servers.iter().find(|status| *status.name == *server)?;
+    if matches!(status.state, MemberState::Disabled | MemberState::Stopped) {
+        return None;
+    }
+    hub.connect(server).await.ok()?;
+    ready_of(hub, server).map(|ready| ready.revision.era())
+}
+
+/// What a server has said of itself, if it runs.
+fn ready_of(hub: &Hub, server: &str) -> Option<Arc<Ready>> {
+    let servers = hub.servers();
+    let status = servers.iter().find(|status| *status.name == *server)?;
+    ready(&status.state).cloned()
+}
+
+const fn ready(state: &MemberState) -> Option<&Arc<Ready>> {
+    match state {
+        MemberState::Ready(ready) | MemberState::ListingFailed { ready, .. } => Some(ready),
+        _ => None,
+    }
+}
+
+/// What a server has refused, if that is why a call failed.
+fn refused(error: &HubError) -> Option<&ErrorObject> {
+    match error {
+        HubError::Call(error) => match error.kind() {
+            ErrorKind::Refused(error) => Some(error),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Was a call refused because the client has not declared that it knows tasks of the extension,
+/// which it cannot declare?
+fn wants_tasks(error: &ErrorObject, context: &Context) -> bool {
+    let data = error.data.as_ref();
+    context.revision().era() == Era::Handshake
+        && data.is_some_and(|data| {
+            memchr::memmem::find(data.text(), b"requiredCapabilities").is_some()
+                && memchr::memmem::find(data.text(), TASKS_EXTENSION.as_bytes()).is_some()
+        })
+}
+
 /// Has a call become a task?
-pub(super) fn is_one(result: &Payload) -> bool {
+fn is_one(result: &Payload) -> bool {
     result.result_type().as_deref() == Some("task") || result.member("task").is_some()
-}
-
-/// A result with the names that tasks of this server have here, if it tells of tasks.
-pub(super) fn named(result: &Payload, server: &str) -> Payload {
-    let mut result = result.clone();
-    if let Some(renamed) = renamed(&result, server) {
-        result = renamed;
-    }
-    // What is made when a call has become a task of 2025-11-25.
-    if let Some(task) = result.part("task")
-        && let Some(task) = renamed(&task, server)
-    {
-        result = result.passed_on(&[("task", Some(task.text()))]);
-    }
-    let related = result.meta().and_then(|meta| {
-        let meta: Map<String, serde_json::Value> = serde_json::from_slice(meta).ok()?;
-        let task = meta.get(meta_key::RELATED_TASK)?.get(TASK_ID)?.as_str()?;
-        let task = TaskName { server, task }.to_string();
-        let related = json!({meta_key::RELATED_TASK: {TASK_ID: task}});
-        related.as_object().cloned()
-    });
-    match related {
-        Some(related) => Payload::with_meta(Some(&result), &related),
-        None => result,
-    }
-}
-
-fn renamed(task: &Payload, server: &str) -> Option<Payload> {
-    let id = task.string_member(TASK_ID)?;
-    let name = TaskName { server, task: &id };
-    let name = text_of(&name.to_string());
-    Some(task.passed_on(&[(TASK_ID, Some(name.as_bytes()))]))
-}
-
-/// Adds to what can be served what a server can do with tasks.
-pub(super) fn add(capabilities: &mut ServerCapabilities, era: Era, of_server: &ServerCapabilities) {
-    match era {
-        Era::Stateless if of_server.has_extension(TASKS_EXTENSION) => {
-            let extensions = capabilities.extensions.get_or_insert_default();
-            extensions.insert(TASKS_EXTENSION.to_owned(), json!({}));
-        }
-        Era::Handshake => {
-            let tasks = of_server.tasks.as_ref();
-            if let Some(tasks) = tasks.filter(|tasks| tasks.accepts_tool_calls()) {
-                // A server does not know our clients, and would list the tasks of all.
-                let mut tasks: TasksCapability = tasks.clone();
-                tasks.list = None;
-                capabilities.tasks.get_or_insert(tasks);
-            }
-        }
-        Era::Stateless => {}
-    }
-}
-
-/// What a task is called here.
-struct TaskName<'a> {
-    server: &'a str,
-    task: &'a str,
-}
-
-impl<'a> TaskName<'a> {
-    fn parse(text: &'a str) -> Option<Self> {
-        let (length, rest) = text.split_once(MARK)?;
-        let (server, task) = rest.split_at_checked(length.parse().ok()?)?;
-        let task = task.strip_prefix(MARK)?;
-        Some(Self { server, task })
-    }
-}
-
-impl std::fmt::Display for TaskName<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // The length tells where a name ends that has the mark in it.
-        let length = self.server.len();
-        write!(f, "{length}{MARK}{}{MARK}{}", self.server, self.task)
-    }
-}
-
-fn text_of(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
 }
 
 fn unknown() -> ErrorObject {
@@ -166,46 +368,5 @@ fn undeclared() -> ErrorObject {
     ErrorObject::missing_capabilities(required)
 }
 
-const TASK_ID: &str = "taskId";
-const MARK: char = '.';
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_task_is_found_by_its_name_whatever_is_in_it() {
-        for (server, task) in [("demo", "1"), ("a.b", "c.d"), ("", ""), ("ö.", "7.x")] {
-            let text = TaskName { server, task }.to_string();
-            let name = TaskName::parse(&text).expect("it is one");
-            assert_eq!((name.server, name.task), (server, task), "{text}");
-        }
-        for text in [
-            "", "demo", "4.demo", "9.demo.1", "1.ö.1", "x.demo.1", "4demo.1",
-        ] {
-            assert!(TaskName::parse(text).is_none(), "{text}");
-        }
-    }
-
-    #[test]
-    fn tasks_in_results_are_named_for_their_server() {
-        let check = |before: &str, after: &str| {
-            let result: RawJson = serde_json::from_str(before).unwrap();
-            let result = Payload::encode(&result).unwrap();
-            assert_eq!(named(&result, "s").text(), after);
-        };
-        check(r#"{"content":[]}"#, r#"{"content":[]}"#);
-        check(
-            r#"{"resultType":"task","taskId":"a","ttlMs":null}"#,
-            r#"{"resultType":"task","taskId":"1.s.a","ttlMs":null}"#,
-        );
-        check(
-            r#"{"task":{"taskId":"a","status":"working"}}"#,
-            r#"{"task":{"taskId":"1.s.a","status":"working"}}"#,
-        );
-        check(
-            r#"{"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"a"}},"content":[]}"#,
-            r#"{"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"1.s.a"}},"content":[]}"#,
-        );
-    }
-}
+/// How a parameter begins that is called so.
+const TASK: &[u8] = b"\"task\"";

@@ -42,6 +42,35 @@ fn with_keys(gateway: GatewayBuilder) -> GatewayBuilder {
 }
 
 #[tokio::test]
+async fn a_task_is_of_the_caller_that_began_it() {
+    let keys = [Key::new("ada", "secret-ada"), Key::new("bob", "secret-bob")];
+    let house = House::open(|gateway| gateway.access(&keys, None).unwrap()).await;
+    let meta = json!({"io.modelcontextprotocol/clientCapabilities":
+        {"extensions": {"io.modelcontextprotocol/tasks": {}}}});
+    let params = json!({"name": "one__later", "_meta": meta});
+    let ada = Some("secret-ada");
+    let made = house
+        .request("/mcp", ada, "tools/call", Some("one__later"), params)
+        .await
+        .json();
+    let id = made["result"]["taskId"].as_str().unwrap().to_owned();
+    let params = json!({"taskId": id, "_meta": meta});
+    for (key, is_his) in [(ada, true), (Some("secret-bob"), false)] {
+        for method in ["tasks/get", "tasks/cancel"] {
+            let answer = house
+                .request("/mcp", key, method, Some(&id), params.clone())
+                .await
+                .json();
+            match is_his {
+                true => assert!(answer["result"].is_object(), "{method} {answer}"),
+                false => assert_eq!(answer["error"]["code"], -32602, "{method} {answer}"),
+            }
+        }
+    }
+    house.close().await;
+}
+
+#[tokio::test]
 async fn nobody_calls_without_a_key() {
     let house = House::open(with_keys).await;
     for key in [None, Some("secret"), Some("secret-ada2")] {
@@ -62,9 +91,9 @@ async fn nobody_calls_without_a_key() {
 #[tokio::test]
 async fn a_profile_has_a_path_and_may_have_keys() {
     let house = House::open(with_keys).await;
-    let seen = ["one__echo", "one__large", "one__headers"];
+    let seen = ["one__echo", "one__large", "one__headers", "one__later"];
     let all = house.list("/mcp", Some("secret-ada")).await.tools();
-    assert_eq!(all.len(), 8);
+    assert_eq!(all.len(), 10);
     for (path, key) in [
         ("/mcp/work", "secret-ada"),
         ("/mcp/work", "secret-ci"),
@@ -100,7 +129,7 @@ async fn a_session_is_of_its_profile() {
     let house = House::open(with_keys).await;
     for path in ["/mcp", "/mcp/work"] {
         let client = house.client(Era::Handshake, path, "secret-ci").await;
-        assert_eq!(soon(client.tools()).await.unwrap().len(), 3);
+        assert_eq!(soon(client.tools()).await.unwrap().len(), 4);
         assert!(soon(client.call("two__echo")).await.is_err());
         soon(client.close()).await;
     }

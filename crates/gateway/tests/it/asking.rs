@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use switchboard_client::{Handlers, OnBehalf, Payload, RawJson};
+use switchboard_client::types::{ElicitAction, ElicitResult};
+use switchboard_client::{Change, Handlers, OnBehalf, Payload, RawJson};
 use switchboard_protocol::jsonrpc::{ErrorCode, ErrorObject};
 use switchboard_protocol::{Era, Method};
+use tokio::sync::mpsc;
 
 use crate::cell::{Cell, Eras, connect, in_each, soon};
 
@@ -37,6 +39,27 @@ async fn models_and_folders_are_those_of_the_client() {
         let cell = Cell::open(eras, &["one"]).await;
         assert_eq!(cell.text("one__think").await, "a-model says so");
         assert_eq!(cell.text("one__folders").await, "file:///srv");
+        cell.close().await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn whoever_was_sent_to_a_page_hears_when_he_is_done_there() {
+    in_each(|eras| async move {
+        let cell = Cell::open(eras, &["one"]).await;
+        let (heard, mut hearing) = mpsc::unbounded_channel();
+        let user = Handlers::new()
+            .on_url(|_, _| async { Ok(ElicitResult::new(ElicitAction::Accept)) })
+            .on_change(move |change| drop(heard.send(change)));
+        let client = connect(&cell.gateway, eras.client, user).await;
+        let visited = soon(client.call("one__visit")).await.unwrap();
+        assert_eq!(visited.joined_text(), "visited", "{eras:?}");
+        // A stateless server does not say it, and a stateless client does not hear it.
+        if (eras.client, eras.server) == (Era::Handshake, Era::Handshake) {
+            let change = soon(hearing.recv()).await;
+            assert_eq!(change, Some(Change::Visit("seven".to_owned())));
+        }
         cell.close().await;
     })
     .await;

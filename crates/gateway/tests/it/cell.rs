@@ -13,9 +13,10 @@ use switchboard_client::{Client, Handlers, Mode, Spec};
 use switchboard_gateway::{Gateway, Names};
 use switchboard_hub::{Hub, HubBuilder, ServerConfig, Sharing};
 use switchboard_protocol::{Era, Revision};
+use tokio::net::TcpListener;
 use tokio::time::timeout;
 
-use crate::child::{LONG, server};
+use crate::child::{LONG, behind, revisions, server};
 
 /// A client, a gateway, servers.
 pub(crate) struct Cell {
@@ -58,6 +59,21 @@ impl Cell {
     pub(crate) async fn open_alone(eras: Eras, name: &str) -> Self {
         let mut server = server(name, eras.server);
         server.sharing = Sharing::PerClient;
+        Self::open_before(eras.client, [server].into_iter(), Names::Server).await
+    }
+
+    /// With a server over HTTP.
+    pub(crate) async fn open_on_http(eras: Eras, name: &str) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+        let site = behind().site().unwrap().revisions(revisions(eras.server));
+        tokio::spawn(async move {
+            let settings = site.http_settings();
+            let _ = site
+                .serve_http_on(listener, settings, std::future::pending())
+                .await;
+        });
+        let server = ServerConfig::url(name, &url);
         Self::open_before(eras.client, [server].into_iter(), Names::Server).await
     }
 

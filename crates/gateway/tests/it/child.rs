@@ -6,15 +6,18 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use switchboard_hub::ServerConfig;
+use switchboard_protocol::jsonrpc::{ErrorObject, Notification};
 use switchboard_protocol::types::{
-    CallToolResult, ContentBlock, CreateMessageRequestParams, LoggingLevel, Meta, Resource,
+    CallToolResult, ContentBlock, CreateMessageRequestParams, ElicitRequestParams,
+    ElicitRequestUrlParams, ElicitationCompleteNotificationParams, LoggingLevel, Meta, Resource,
     SamplingMessage,
 };
-use switchboard_protocol::{Era, Revision};
+use switchboard_protocol::{Era, Method, Payload, Revision};
 use switchboard_server::{
-    Context, Elicited, Failure, MemoryTasks, Progress, Server, TaskMode, prompt, resource,
+    Context, Elicited, Failure, Limits, MemoryTasks, Progress, Server, TaskMode, prompt, resource,
     template, tool,
 };
+use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
 
 /// How one of this era is configured.
@@ -31,18 +34,26 @@ const fn word(era: Era) -> &'static str {
     }
 }
 
+/// Those of one era.
+pub(crate) fn revisions(era: Era) -> Vec<Revision> {
+    let all = Revision::ALL.iter().copied();
+    all.filter(|revision| revision.era() == era).collect()
+}
+
 /// Not a test by itself: what others start.
 #[test]
 fn serves() {
     let Ok(era) = std::env::var(VARIABLE) else {
         return;
     };
-    let all = Revision::ALL.iter().copied();
-    let revisions: Vec<_> = all.filter(|revision| word(revision.era()) == era).collect();
+    let era = match &*era {
+        "handshake" => Era::Handshake,
+        _ => Era::Stateless,
+    };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();
-    let site = behind().site().unwrap().revisions(revisions);
+    let site = behind().site().unwrap().revisions(revisions(era));
     runtime.unwrap().block_on(site.serve_stdio()).unwrap();
 }
 
@@ -69,8 +80,12 @@ struct Row {
     id: u64,
 }
 
-fn behind() -> Server {
+pub(crate) fn behind() -> Server {
+    let mut limits = Limits::default();
+    // Nobody waits here who would have to be spared.
+    limits.tasks.poll_interval = Duration::from_millis(50);
     let server = Server::new("behind", "1.0.0")
+        .limits(limits)
         .instructions("Be kind.")
         .tasks(MemoryTasks::default());
     let (handle, touching) = (server.handle(), server.handle());
@@ -84,12 +99,37 @@ fn behind() -> Server {
             context.meta().map_or(String::new(), said)
         }))
         .tool(tool("slow", async || "at last").task(TaskMode::WhenPossible))
+        .tool(tool("must", async || "as a task").task(TaskMode::Always))
+        .tool(tool("must_greet", greet).task(TaskMode::Always))
+        .tool(tool("greet_later", greet).task(TaskMode::WhenPossible))
+        .tool(tool("both", both).task(TaskMode::WhenPossible))
+        .tool(tool("released", released).task(TaskMode::WhenPossible))
+        .tool(
+            tool("fail_later", async || -> Result<String, String> {
+                Err("it cannot".to_owned())
+            })
+            .task(TaskMode::WhenPossible),
+        )
+        .tool(
+            tool("break_later", async || -> Result<String, Failure> {
+                Err(Failure::Refused(ErrorObject::invalid_params("broken")))
+            })
+            .task(TaskMode::WhenPossible),
+        )
+        .tool(
+            tool("link_later", async || {
+                let resource = Resource::new("demo://state", "state");
+                CallToolResult::new(vec![ContentBlock::resource_link(resource)])
+            })
+            .task(TaskMode::WhenPossible),
+        )
         .tool(tool("fail", async || -> Result<String, String> {
             Err("it cannot".to_owned())
         }))
         .tool(tool("greet", greet))
         .tool(tool("twice", twice))
         .tool(tool("think", think))
+        .tool(tool("visit", visit))
         .tool(tool(
             "folders",
             async |context: Context| -> Result<String, Failure> {
@@ -103,11 +143,8 @@ fn behind() -> Server {
             }
             "done"
         }))
-        .tool(tool("hold", async |port: Port| -> Result<String, String> {
-            let connected = TcpStream::connect((Ipv4Addr::LOCALHOST, port.port)).await;
-            let _connection = connected.map_err(|error| error.to_string())?;
-            std::future::pending().await
-        }))
+        .tool(tool("hold", hold))
+        .tool(tool("must_hold", hold).task(TaskMode::Always))
         .tool(tool("link", async || {
             let resource = Resource::new("demo://state", "state");
             CallToolResult::new(vec![ContentBlock::resource_link(resource)])
@@ -175,6 +212,47 @@ async fn twice(context: Context) -> Result<String, Failure> {
         }
     }
     Ok(names.join(" and "))
+}
+
+/// Asks two things at once.
+async fn both(context: Context) -> Result<String, Failure> {
+    let (first, second) = tokio::try_join!(
+        context.elicit::<Name>("first", "The first?"),
+        context.elicit::<Name>("second", "The second?"),
+    )?;
+    let names = [first, second].map(|name| name.accepted().map_or_else(String::new, |it| it.name));
+    Ok(names.join(" and "))
+}
+
+/// Says where it waits, and waits.
+async fn hold(port: Port) -> Result<String, String> {
+    let connected = TcpStream::connect((Ipv4Addr::LOCALHOST, port.port)).await;
+    let _connection = connected.map_err(|error| error.to_string())?;
+    std::future::pending().await
+}
+
+/// Says where it waits, and waits until it is let go.
+async fn released(port: Port) -> Result<String, String> {
+    let connected = TcpStream::connect((Ipv4Addr::LOCALHOST, port.port)).await;
+    let mut connection = connected.map_err(|error| error.to_string())?;
+    let mut said = Vec::new();
+    let read = connection.read_to_end(&mut said).await;
+    read.map_err(|error| error.to_string())?;
+    Ok("released".to_owned())
+}
+
+/// Sends the user to a page, and says when he is done there.
+async fn visit(context: Context) -> Result<String, Failure> {
+    let mut page = ElicitRequestUrlParams::new("Look", "https://example.com/");
+    page.elicitation_id = Some("seven".to_owned());
+    let page = ElicitRequestParams::Url(page);
+    context.elicit_with("page", page).await?;
+    let done = ElicitationCompleteNotificationParams::new("seven");
+    let done = Payload::encode(&done)?;
+    if let Some(connection) = context.connection() {
+        connection.notify(Notification::new(Method::ElicitationComplete, Some(done)));
+    }
+    Ok("visited".to_owned())
 }
 
 async fn think(context: Context) -> Result<String, Failure> {

@@ -11,7 +11,7 @@ use switchboard_client::{Client, Mode, Spec};
 use switchboard_gateway::{Gateway, GatewayBuilder};
 use switchboard_hub::{Hub, HubBuilder, ServerConfig};
 use switchboard_protocol::{Era, Revision};
-use switchboard_server::{Context, Server, tool};
+use switchboard_server::{Context, MemoryTasks, Server, TaskMode, tool};
 use switchboard_transport::http::client::{ClientSettings, HttpClient};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -160,7 +160,8 @@ impl House {
             .await
     }
 
-    async fn request(
+    /// Makes any request in the stateless era.
+    pub(crate) async fn request(
         &self,
         path: &str,
         key: Option<&str>,
@@ -229,6 +230,7 @@ struct Echo {
 
 fn behind() -> Server {
     Server::new("behind", "1.0.0")
+        .tasks(MemoryTasks::default())
         .tool(tool("echo", async |echo: Echo| {
             echo.text.unwrap_or_else(|| "echo".to_owned())
         }))
@@ -244,4 +246,5 @@ fn behind() -> Server {
             let meta = serde_json::to_string(&context.meta()).unwrap();
             lines.collect::<String>() + &meta
         }))
+        .tool(tool("later", async || "at last").task(TaskMode::Always))
 }

@@ -3,6 +3,8 @@
 //! - `child`: a server of one era; `cell`: a client of one era at a gateway before it
 //! - `calling`, `asking`, `listing`, `tracing`, `reloading`: what must be the same in all four
 //!   cells
+//! - `tasks`: calls that go on after their answer; `extensions`: what is none of the protocol's, in
+//!   all four cells
 //! - `rooms`: servers that each client has alone
 //! - `house`: a gateway over HTTP; `access`, `bounds`: who may call, and how much
 
@@ -17,8 +19,10 @@ mod bounds;
 mod calling;
 mod cell;
 mod child;
+mod extensions;
 mod house;
 mod listing;
 mod reloading;
 mod rooms;
+mod tasks;
 mod tracing;

@@ -140,23 +140,22 @@ const STREAMS: &[&str] = &["server-sse-polling"];
 /// Scenarios that cannot pass when a client of the stateless era is served by a server of the
 /// other one, and why.
 const ACROSS: &[&str] = &[
-    // A request of the handshake era has no name, so the client is given one of ours and not
-    // `user_name` (2025-11-25 client/elicitation).
+    // A request of the handshake era has no name (2025-11-25 client/elicitation, "Elicitation
+    // Requests"), and names are for servers to make up (2026-07-28
+    // basic/patterns/mrtr): the client is given one of ours and not `user_name`, and what it
+    // answers to `user_name` unasked is no answer to a question of ours.
     "input-required-result-basic-elicitation",
     "input-required-result-ignore-extra-params",
-    // One handshake says once what a client can do (2025-11-25 basic/lifecycle), and serves
-    // clients that can do less: those are told what they lack. `share: per-client` tells servers.
+    // One handshake says once what a client can do (2025-11-25 basic/lifecycle, "Capability
+    // Negotiation"), and serves clients that can do less: those are told what they lack. With
+    // `share: per-client` the server hears of each.
     "input-required-result-capability-check",
-    // Tasks of 2025-11-25 are begun by the client, which the extension's clients do not do.
-    "tasks-capability-negotiation",
-    "tasks-dispatch-and-envelope",
-    "tasks-lifecycle",
+    // A call that is to be a task is one at once (2025-11-25 basic/utilities/tasks, "Result
+    // Retrieval", 1): what it asks it asks as a task, and not before it is one.
     "tasks-mrtr-composition",
-    "tasks-mrtr-input",
-    "tasks-request-headers",
-    "tasks-request-state-removal",
+    // A tool that runs as a task only is refused if it cannot be served otherwise (tasks extension,
+    // "Capability Negotiation"); it can be, as it is waited for here.
     "tasks-required-task-error",
-    "tasks-wire-fields",
 ];
 
 /// A client that is quicker than the server behind would see less than there is.
