@@ -382,6 +382,26 @@ async fn only_tasks_that_are_asked_for_are_told_of() {
 }
 
 #[tokio::test]
+async fn a_client_of_the_handshake_era_hears_of_its_own_tasks_only() {
+    for server in [Era::Handshake, Era::Stateless] {
+        let client = Era::Handshake;
+        let eras = Eras { client, server };
+        let cell = Cell::open(eras, &["one"]).await;
+        let (heard, mut hearing) = mpsc::unbounded_channel();
+        let user = Handlers::new().on_change(move |change| drop(heard.send(change)));
+        let other = connect(&cell.gateway, eras.client, user).await;
+        let (one, of_one) = held(&cell.client, eras).await;
+        let (mine, of_mine) = held(&other, eras).await;
+        drop(of_one);
+        until(&cell.client, &one, "completed").await;
+        drop(of_mine);
+        let change = soon(hearing.recv()).await.unwrap();
+        assert_eq!(change, Change::Task(mine), "{eras:?}");
+        cell.close().await;
+    }
+}
+
+#[tokio::test]
 async fn what_can_be_done_with_tasks_is_said_in_both_forms() {
     in_each(|eras| async move {
         let cell = Cell::open(eras, &["one"]).await;
