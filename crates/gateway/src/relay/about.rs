@@ -1,8 +1,9 @@
 //! What clients are told of the servers as a whole.
 
+use serde_json::json;
 use switchboard_hub::MemberState;
 use switchboard_protocol::types::{
-    PromptsCapability, ResourcesCapability, ServerCapabilities, ToolsCapability,
+    PromptsCapability, ResourcesCapability, ServerCapabilities, TASKS_EXTENSION, ToolsCapability,
 };
 
 use super::{Inner, tasks};
@@ -23,7 +24,10 @@ impl Inner {
                     tasks::add(&mut of_tasks, ready.revision.era(), capabilities);
                 }
                 MemberState::Disabled => {}
-                _ => has = Offered::ALL,
+                _ => {
+                    has = Offered::ALL;
+                    add_tasks_of_unknown(&mut of_tasks);
+                }
             }
         }
         let mut capabilities = has.capabilities();
@@ -52,6 +56,16 @@ impl Inner {
         }
         (!all.is_empty()).then_some(all)
     }
+}
+
+/// Who connects before a server is known must be able to ask for its tasks later.
+fn add_tasks_of_unknown(capabilities: &mut ServerCapabilities) {
+    let tasks = json!({"cancel": {}, "requests": {"tools": {"call": {}}}});
+    if let Ok(tasks) = serde_json::from_value(tasks) {
+        capabilities.tasks.get_or_insert(tasks);
+    }
+    let extensions = capabilities.extensions.get_or_insert_default();
+    extensions.insert(TASKS_EXTENSION.to_owned(), json!({}));
 }
 
 #[derive(Clone, Copy, Debug, Default)]
