@@ -275,7 +275,7 @@ impl Host for TerminalHost {
         Box::pin(async move { self.desk.visit_url(visit, &asked.server).await })
     }
 
-    fn hear_log(&self, message: LoggingMessageNotificationParams) {
+    fn hear_log(&self, message: LoggingMessageNotificationParams, _call: Option<u64>) {
         let output = &self.desk.output;
         if output.is_verbose() {
             let data = match Json::read(message.data.as_str().as_bytes()) {

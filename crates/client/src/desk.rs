@@ -306,6 +306,7 @@ impl Desk {
             }
             Output::Told {
                 listener,
+                call,
                 notification,
             } => {
                 let change = telling::change(&notification);
@@ -316,7 +317,7 @@ impl Desk {
                 let host = &self.shared.host;
                 // A host that panics harms itself, not the calls of others.
                 let _ = catch_unwind(AssertUnwindSafe(|| {
-                    telling::tell(&**host, change, notification);
+                    telling::tell(&**host, change, notification, call.map(|key| key.0));
                 }));
             }
             // Counted where it was read, or of no consequence.

@@ -223,7 +223,7 @@ impl Host for Handlers {
         ask(self.roots.as_ref(), (), asked)
     }
 
-    fn hear_log(&self, message: LoggingMessageNotificationParams) {
+    fn hear_log(&self, message: LoggingMessageNotificationParams, _call: Option<u64>) {
         if let Some(hear) = &self.log {
             hear(message);
         }

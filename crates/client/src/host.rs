@@ -70,9 +70,10 @@ pub trait Host: Send + Sync + 'static {
         refuse(asked)
     }
 
-    /// The server logs something.
-    fn hear_log(&self, message: LoggingMessageNotificationParams) {
-        let _ = message;
+    /// The server logs something; in the midst of this call, if that is known: its number in
+    /// [`Call::id`](crate::Call::id).
+    fn hear_log(&self, message: LoggingMessageNotificationParams, call: Option<u64>) {
+        let _ = (message, call);
     }
 
     /// Something at the server has changed.

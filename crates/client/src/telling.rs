@@ -22,8 +22,8 @@ pub(crate) fn change(told: &Notification) -> Option<Change> {
     })
 }
 
-/// Tells the host.
-pub(crate) fn tell(host: &dyn Host, change: Option<Change>, told: Notification) {
+/// Tells the host. The call is the one that it came with, if that is known.
+pub(crate) fn tell(host: &dyn Host, change: Option<Change>, told: Notification, call: Option<u64>) {
     if let Some(change) = change {
         return host.hear_change(change);
     }
@@ -31,7 +31,7 @@ pub(crate) fn tell(host: &dyn Host, change: Option<Change>, told: Notification) 
         .then(|| told.params.as_ref()?.decode().ok())
         .flatten();
     match message {
-        Some(message) => host.hear_log(message),
+        Some(message) => host.hear_log(message, call),
         None => host.hear(told),
     }
 }

@@ -192,14 +192,26 @@ impl Desk {
         Some(found)
     }
 
-    /// The call that a server's log belongs to. It does not say; but if all calls there are of one
-    /// connection, it is for nobody else.
-    pub(crate) fn listener(&self, server: &str) -> Option<Context> {
+    /// The call that a server's log belongs to. On a pipe it does not say; but if all calls that it
+    /// works on there are of one connection, it is for nobody else.
+    pub(crate) fn listener(&self, server: &Arc<str>, call: Option<u64>) -> Option<Context> {
         let open = self.open();
-        let of_server = open
+        if let Some(call) = call {
+            return open.get(&(Arc::clone(server), call))?.asker.context();
+        }
+        let here = open
             .iter()
-            .filter(|((of, _), open)| **of == *server && open.task.is_none());
-        let mut contexts = of_server.map(|(_, open)| open.asker.context());
+            .filter(|((of, _), open)| of == server && open.task.is_none());
+        let mut here = here.map(|(_, open)| open);
+        let any = here.clone().next()?;
+        if !here.all(|open| open.client.has_same_rights(&any.client)) {
+            return None;
+        }
+        drop(here);
+        let busy = open
+            .iter()
+            .filter(|((of, _), open)| of == server && open.task.is_none() && !open.is_waiting());
+        let mut contexts = busy.map(|(_, open)| open.asker.context());
         let first = contexts.next()??;
         let connection = first.connection()?;
         contexts

@@ -215,7 +215,7 @@ impl Host for ServerHost {
 
     /// What we do not know is for whoever has the only calls there, as a log is.
     fn hear(&self, notification: Notification) {
-        let listener = self.desk.listener(&self.server);
+        let listener = self.desk.listener(&self.server, None);
         let connection = listener.and_then(|context| context.connection());
         if let Some(connection) = connection
             && notification.method.known().is_none()
@@ -224,9 +224,9 @@ impl Host for ServerHost {
         }
     }
 
-    fn hear_log(&self, message: LoggingMessageNotificationParams) {
-        if let Some(context) = self.desk.listener(&self.server) {
-            at_once(context.log(message.level, &message.data));
+    fn hear_log(&self, message: LoggingMessageNotificationParams, call: Option<u64>) {
+        if let Some(context) = self.desk.listener(&self.server, call) {
+            at_once(context.log_message(&message));
         }
     }
 }

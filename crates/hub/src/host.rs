@@ -71,13 +71,13 @@ impl Host for MemberHost {
         self.inner.list_roots(asked)
     }
 
-    fn hear_log(&self, message: LoggingMessageNotificationParams) {
+    fn hear_log(&self, message: LoggingMessageNotificationParams, call: Option<u64>) {
         let event = message.clone();
         self.tell(|server| Event::Log {
             server,
             message: Arc::new(event),
         });
-        self.inner.hear_log(message);
+        self.inner.hear_log(message, call);
     }
 
     /// With the URI that the resource has in the catalogue.

@@ -229,21 +229,26 @@ impl Context {
     ///
     /// No credentials and no personal data: logs are kept.
     pub async fn log<T: Serialize + ?Sized>(&self, level: LoggingLevel, data: &T) {
-        let is_unwanted = match (self.revision().era(), self.0.serve.log_level) {
-            (Era::Stateless, None) => true,
-            (_, Some(wanted)) => level < wanted,
-            (Era::Handshake, None) => false,
-        };
-        if is_unwanted || self.has_ended() {
+        // Most are unwanted, and are not worth the writing then.
+        if !self.wants_log(level) {
             return;
         }
+        if let Ok(data) = RawJson::encode(data) {
+            let message = LoggingMessageNotificationParams::new(level, data);
+            self.log_message(&message).await;
+        }
+    }
+
+    /// The same with a message of your own making: it may have the name of a logger.
+    pub async fn log_message(&self, message: &LoggingMessageNotificationParams) {
+        let level = message.level;
         let Way::Call { link, key } = self.way() else {
             return;
         };
-        let Ok(data) = RawJson::encode(data) else {
+        if !self.wants_log(level) {
             return;
-        };
-        if let Ok(params) = Payload::encode(&LoggingMessageNotificationParams::new(level, data)) {
+        }
+        if let Ok(params) = Payload::encode(message) {
             link.tell(Input::Log {
                 key: Some(key),
                 level,
@@ -251,6 +256,15 @@ impl Context {
             });
             poll_fn(|task| link.poll_room(key, task)).await;
         }
+    }
+
+    fn wants_log(&self, level: LoggingLevel) -> bool {
+        let is_wanted = match (self.revision().era(), self.0.serve.log_level) {
+            (Era::Stateless, None) => false,
+            (_, Some(wanted)) => level >= wanted,
+            (Era::Handshake, None) => true,
+        };
+        is_wanted && !self.has_ended()
     }
 
     /// Lets the client come back for the rest: ends the stream of this call after telling

@@ -91,9 +91,16 @@ async fn nobody_calls_without_a_key() {
 #[tokio::test]
 async fn a_profile_has_a_path_and_may_have_keys() {
     let house = House::open(with_keys).await;
-    let seen = ["one__echo", "one__large", "one__headers", "one__later"];
+    let seen = [
+        "one__echo",
+        "one__hold",
+        "one__log",
+        "one__large",
+        "one__headers",
+        "one__later",
+    ];
     let all = house.list("/mcp", Some("secret-ada")).await.tools();
-    assert_eq!(all.len(), 10);
+    assert_eq!(all.len(), 12);
     for (path, key) in [
         ("/mcp/work", "secret-ada"),
         ("/mcp/work", "secret-ci"),
@@ -129,7 +136,7 @@ async fn a_session_is_of_its_profile() {
     let house = House::open(with_keys).await;
     for path in ["/mcp", "/mcp/work"] {
         let client = house.client(Era::Handshake, path, "secret-ci").await;
-        assert_eq!(soon(client.tools()).await.unwrap().len(), 4);
+        assert_eq!(soon(client.tools()).await.unwrap().len(), 6);
         assert!(soon(client.call("two__echo")).await.is_err());
         soon(client.close()).await;
     }

@@ -3,7 +3,7 @@
 use std::future::{Future, IntoFuture};
 use std::sync::{Arc, Mutex};
 
-use serde_json::json;
+use serde_json::{Map, json};
 use switchboard_client::memory::pair;
 use switchboard_client::types::{
     CreateMessageResult, ElicitResult, ListRootsResult, OneOrMany, Role, Root,
@@ -91,10 +91,9 @@ impl Cell {
         let logged = Arc::new(Mutex::new(Vec::new()));
         let hearing = Arc::clone(&logged);
         let user = user(&asked).on_log(move |message| {
-            hearing
-                .lock()
-                .unwrap()
-                .push(message.data.as_str().to_owned());
+            let logger = message.logger.unwrap_or_default();
+            let line = format!("{logger}: {}", message.data.as_str());
+            hearing.lock().unwrap().push(line);
         });
         let client = connect(&gateway, client, user).await;
         Self {
@@ -141,6 +140,7 @@ fn user(asked: &Arc<Mutex<Vec<String>>>) -> Handlers {
             let content = json!({"name": "Ada"}).as_object().cloned().unwrap();
             async move { Ok(ElicitResult::accept(content)) }
         })
+        .on_url(|_, _| async { Ok(ElicitResult::accept(Map::new())) })
         .on_sample(|_, _| async {
             Ok(CreateMessageResult::new(
                 Role::Assistant,

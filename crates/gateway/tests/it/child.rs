@@ -9,10 +9,10 @@ use switchboard_hub::ServerConfig;
 use switchboard_protocol::jsonrpc::{ErrorObject, Notification};
 use switchboard_protocol::types::{
     CallToolResult, ContentBlock, CreateMessageRequestParams, ElicitRequestParams,
-    ElicitRequestUrlParams, ElicitationCompleteNotificationParams, LoggingLevel, Meta, Resource,
-    SamplingMessage,
+    ElicitRequestUrlParams, ElicitationCompleteNotificationParams, LoggingLevel,
+    LoggingMessageNotificationParams, Meta, Resource, SamplingMessage,
 };
-use switchboard_protocol::{Era, Method, Payload, Revision};
+use switchboard_protocol::{Era, Method, Payload, RawJson, Revision};
 use switchboard_server::{
     Context, Elicited, Failure, Limits, MemoryTasks, Progress, Server, TaskMode, prompt, resource,
     template, tool,
@@ -162,7 +162,10 @@ pub(crate) fn behind() -> Server {
             std::future::ready("touched")
         }))
         .tool(tool("log", async |context: Context| {
-            context.log(LoggingLevel::Warning, "careful").await;
+            let careful = RawJson::encode("careful").unwrap();
+            let mut message = LoggingMessageNotificationParams::new(LoggingLevel::Warning, careful);
+            message.logger = Some("engine".to_owned());
+            context.log_message(&message).await;
             "logged"
         }))
         .tool(tool("grow", move || {

@@ -1,19 +1,20 @@
 //! A gateway over HTTP before a server over HTTP, in one process.
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 
 use bytes::Bytes;
 use http::{HeaderMap, Method, Request};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use switchboard_client::{Client, Mode, Spec};
+use switchboard_client::{Client, Host, Mode, NoHost, Spec};
 use switchboard_gateway::{Gateway, GatewayBuilder};
 use switchboard_hub::{Hub, HubBuilder, ServerConfig};
+use switchboard_protocol::types::LoggingLevel;
 use switchboard_protocol::{Era, Revision};
 use switchboard_server::{Context, MemoryTasks, Server, TaskMode, tool};
 use switchboard_transport::http::client::{ClientSettings, HttpClient};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
 use crate::cell::soon;
@@ -103,6 +104,17 @@ impl House {
 
     /// A client of this era, with a key.
     pub(crate) async fn client(&self, era: Era, path: &str, key: &str) -> Client {
+        self.client_of(era, path, key, NoHost).await
+    }
+
+    /// The same, for this user.
+    pub(crate) async fn client_of(
+        &self,
+        era: Era,
+        path: &str,
+        key: &str,
+        user: impl Host,
+    ) -> Client {
         let mode = match era {
             Era::Handshake => Mode::Legacy,
             Era::Stateless => Mode::Pinned(Revision::LATEST),
@@ -111,7 +123,7 @@ impl House {
         let spec = spec
             .header("Authorization", &format!("Bearer {key}"))
             .unwrap();
-        soon(Client::connect(spec)).await.unwrap()
+        soon(Client::connect_with(spec, user)).await.unwrap()
     }
 
     pub(crate) async fn get(&self, path: &str, key: Option<&str>) -> Answered {
@@ -228,11 +240,26 @@ struct Echo {
     text: Option<String>,
 }
 
+#[derive(Deserialize, JsonSchema)]
+struct Port {
+    /// Where to connect to.
+    port: u16,
+}
+
 fn behind() -> Server {
     Server::new("behind", "1.0.0")
         .tasks(MemoryTasks::default())
         .tool(tool("echo", async |echo: Echo| {
             echo.text.unwrap_or_else(|| "echo".to_owned())
+        }))
+        .tool(tool("hold", async |port: Port| -> Result<String, String> {
+            let connected = TcpStream::connect((Ipv4Addr::LOCALHOST, port.port)).await;
+            let _connection = connected.map_err(|error| error.to_string())?;
+            std::future::pending().await
+        }))
+        .tool(tool("log", async |context: Context| {
+            context.log(LoggingLevel::Warning, "careful").await;
+            "logged"
         }))
         .tool(tool("large", async || "x".repeat(100_000)))
         .tool(tool("fail", async || -> Result<String, String> {

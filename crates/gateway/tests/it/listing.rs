@@ -1,15 +1,20 @@
 //! What clients see of the servers, in all four cells.
 
+use std::future::IntoFuture as _;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use switchboard_client::types::{LoggingLevel, SubscriptionFilter};
 use switchboard_client::{Change, Handlers, State};
 use switchboard_gateway::{Gateway, Names};
 use switchboard_hub::Hub;
+use switchboard_protocol::Era;
+use tokio::net::TcpListener;
 use tokio::time::timeout;
 
 use crate::cell::{Cell, connect, in_each, soon};
 use crate::child::server;
+use crate::house::House;
 
 #[tokio::test]
 async fn who_lists_or_calls_at_once_waits_until_servers_have_said_what_they_offer() {
@@ -23,6 +28,11 @@ async fn who_lists_or_calls_at_once_waits_until_servers_have_said_what_they_offe
         let other = connect(&gateway, eras.client, Handlers::new()).await;
         assert!(soon(other.tools()).await.unwrap().by_name("add").is_some());
         soon(connecting).await.unwrap();
+        let mut slow = client.call("slow");
+        if (eras.client, eras.server) == (Era::Handshake, Era::Handshake) {
+            slow = slow.as_task();
+        }
+        assert_eq!(soon(slow).await.unwrap().joined_text(), "at last");
         soon(client.close()).await;
         soon(gateway.hub().close()).await;
     })
@@ -103,8 +113,40 @@ async fn what_a_server_logs_is_heard_by_the_one_who_called() {
             .unwrap();
         assert_eq!(cell.text("one__log").await, "logged");
         let heard = cell.logged.lock().unwrap().clone();
-        assert_eq!(heard, ["\"careful\""], "{eras:?}");
+        assert_eq!(heard, ["engine: \"careful\""], "{eras:?}");
         cell.close().await;
     })
     .await;
+}
+
+#[tokio::test]
+async fn what_a_distant_server_logs_is_heard_by_the_one_who_called_whoever_else_calls() {
+    let house = House::open(|gateway| gateway).await;
+    for era in [Era::Handshake, Era::Stateless] {
+        // Somebody else's call, which has begun and does not end.
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let other = house.client(era, "/mcp", "").await;
+        let held = other.call("one__hold").arg("port", port);
+        let held = tokio::spawn(held.into_future());
+        let held_at = soon(listener.accept()).await.unwrap();
+
+        let logged = Arc::new(Mutex::new(Vec::new()));
+        let hearing = Arc::clone(&logged);
+        let user = Handlers::new().on_log(move |message| {
+            hearing
+                .lock()
+                .unwrap()
+                .push(message.data.as_str().to_owned());
+        });
+        let client = house.client_of(era, "/mcp", "", user).await;
+        soon(client.set_log_level(LoggingLevel::Info))
+            .await
+            .unwrap();
+        soon(client.call("one__log")).await.unwrap();
+        assert_eq!(*logged.lock().unwrap(), ["\"careful\""], "{era:?}");
+        held.abort();
+        drop(held_at);
+    }
+    house.close().await;
 }

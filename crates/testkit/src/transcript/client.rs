@@ -8,7 +8,7 @@
 //! Out: `client> MESSAGE`, `opened> REVISION`, `reopening>`, `reopened> REVISION`,
 //! `failed> REASON`, `closed>`, `restart>`, `old_transport>`, `close_lane> N`, `finished> KEY RESULT`, `finished> KEY REASON`, `progress> KEY PARAMS`,
 //! `listening> KEY FILTER`, `asked> QUESTION METHOD [for KEY] PARAMS`, `withdrawn> QUESTION`,
-//! `told> METHOD [to KEY] PARAMS`, `ignored> WHAT`.
+//! `told> METHOD [for KEY] [to KEY] PARAMS`, `ignored> WHAT`.
 
 use std::collections::BTreeMap;
 
@@ -226,9 +226,13 @@ impl Stage {
             Output::Withdrawn(question) => Event::new("withdrawn", question.0.to_string()),
             Output::Told {
                 listener,
+                call,
                 notification,
             } => {
                 let mut words = notification.method.to_string();
+                if let Some(call) = call {
+                    words += &format!(" for {}", self.name_of(call));
+                }
                 if let Some(listener) = listener {
                     words += &format!(" to {}", self.name_of(listener));
                 }

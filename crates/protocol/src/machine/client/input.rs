@@ -277,6 +277,8 @@ pub enum Output {
     Told {
         /// The subscription that it belongs to, if it names one.
         listener: Option<CallKey>,
+        /// The call whose answer it came ahead of, if it came on the same way.
+        call: Option<CallKey>,
         /// What.
         notification: Notification,
     },

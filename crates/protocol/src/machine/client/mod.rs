@@ -272,7 +272,7 @@ impl ClientMachine {
     ) {
         match message {
             Message::Response(response) => self.handle_response(now, response, out),
-            Message::Notification(told) => self.handle_notification(now, told, out),
+            Message::Notification(told) => self.handle_notification(now, lane, told, out),
             Message::Request(request) => self.handle_request(now, lane, request, out),
         }
     }
@@ -349,15 +349,24 @@ impl ClientMachine {
         }
     }
 
-    fn handle_notification(&mut self, now: Instant, told: Notification, out: &mut Vec<Output>) {
+    fn handle_notification(
+        &mut self,
+        now: Instant,
+        lane: Lane,
+        told: Notification,
+        out: &mut Vec<Output>,
+    ) {
         match told.method.known() {
             Some(Method::Progress) => self.handle_progress(now, told.params.as_ref(), out),
             Some(Method::Cancelled) => self.handle_cancelled(now, told.params.as_ref(), out),
             Some(Method::SubscriptionsAcknowledged) => self.handle_acknowledged(&told, out),
             _ => {
                 let listener = self.listener_of(told.params.as_ref());
+                let own = lane.0.cast_signed();
+                let call = (lane != Lane::SHARED).then(|| self.owner_call(own));
                 out.push(Output::Told {
                     listener,
+                    call: call.flatten(),
                     notification: told,
                 });
             }
