@@ -1,8 +1,10 @@
 //! Results and errors in the words of the client's revision.
 
 use memchr::memmem;
+use ring::rand::{SecureRandom as _, SystemRandom};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
 use switchboard_client::{ErrorKind, Payload};
 use switchboard_hub::{HubError, Kind};
 use switchboard_protocol::jsonrpc::{ErrorCode, ErrorObject, MethodName};
@@ -19,7 +21,11 @@ impl<T: StepDown + Serialize + DeserializeOwned> Fits for T {}
 /// A result of a server, for a client of this revision: the very same bytes, where they can be.
 pub(super) fn fit<T: Fits>(result: Payload, revision: Revision) -> Answer {
     if result.result_type().as_deref() == Some("input_required") {
-        return Answer::InputRequired(result);
+        let is_newest = revision.era() == Era::Stateless;
+        return Answer::InputRequired(match is_newest {
+            true => result,
+            false => with_page_names(result),
+        });
     }
     let passes = match revision.era() {
         Era::Stateless => true,
@@ -36,6 +42,37 @@ pub(super) fn fit<T: Fits>(result: Payload, revision: Revision) -> Answer {
             "the server's result has not the shape of its method: {error}"
         ))),
     }
+}
+
+/// Questions with a name for each page that the user is to visit: 2025-11-25 wants one, so that the
+/// client can be told when the page is done, and servers of the stateless era give none.
+fn with_page_names(result: Payload) -> Payload {
+    let requests = result.part(INPUT_REQUESTS);
+    let requests = requests.and_then(|requests| requests.decode::<Map<String, Value>>().ok());
+    let Some(mut requests) = requests else {
+        return result;
+    };
+    let pages = requests
+        .values_mut()
+        .filter_map(|request| request.get_mut("params")?.as_object_mut())
+        .filter(|params| params.get("mode").is_some_and(|mode| mode == "url"));
+    let mut has_pages = false;
+    for page in pages {
+        has_pages = true;
+        if let Some(name) = random_name() {
+            page.entry("elicitationId").or_insert(name.into());
+        }
+    }
+    match serde_json::to_vec(&requests) {
+        Ok(text) if has_pages => result.passed_on(&[(INPUT_REQUESTS, Some(&text))]),
+        _ => result,
+    }
+}
+
+fn random_name() -> Option<String> {
+    let mut bytes = [0; 16];
+    SystemRandom::new().fill(&mut bytes).ok()?;
+    Some(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// A result of our own, for a client of this revision.
@@ -78,4 +115,5 @@ pub(super) fn error_of(error: HubError, method: &MethodName, revision: Revision)
 }
 
 /// Only results of the stateless era have it.
+const INPUT_REQUESTS: &str = "inputRequests";
 const RESULT_TYPE: &[u8] = b"\"resultType\"";

@@ -34,6 +34,16 @@ async fn a_server_may_ask_again() {
 }
 
 #[tokio::test]
+async fn a_page_is_visited_by_the_one_who_called() {
+    in_each(|eras| async move {
+        let cell = Cell::open(eras, &["one"]).await;
+        assert_eq!(cell.text("one__visit").await, "visited: true");
+        cell.close().await;
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn models_and_folders_are_those_of_the_client() {
     in_each(|eras| async move {
         let cell = Cell::open(eras, &["one"]).await;
