@@ -2,26 +2,15 @@
 
 use switchboard_hub::{Event, Hub};
 use switchboard_server::{Change, Site};
-use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
 /// Tells the clients of a site what happens in a hub, as long as there is the hub.
-pub(crate) fn tell(hub: &Hub, site: &Site, mut resources: mpsc::Receiver<String>) -> AbortHandle {
+pub(crate) fn tell(hub: &Hub, site: &Site) -> AbortHandle {
     let mut events = hub.events();
     let site = site.clone();
     let telling = tokio::spawn(async move {
         let mut missed = 0;
-        loop {
-            let event = tokio::select! {
-                event = events.next() => event,
-                Some(uri) = resources.recv() => {
-                    site.tell(&Change::Resource { uri });
-                    continue;
-                }
-            };
-            let Some(event) = event else {
-                return;
-            };
+        while let Some(event) = events.next().await {
             if events.missed() != missed {
                 // What was missed may have been anything.
                 missed = events.missed();

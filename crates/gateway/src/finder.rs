@@ -114,8 +114,8 @@ impl Service for Finder {
         }
     }
 
-    fn listening(&self, filter: &SubscriptionFilter, connection: Connection) {
-        self.gate.listening(filter, connection);
+    fn listening(&self, filter: &SubscriptionFilter, connection: Connection, caller: &Arc<Caller>) {
+        self.gate.listening(filter, connection, caller);
     }
 
     fn told(&self, notification: Notification, caller: Option<&Arc<Caller>>) {

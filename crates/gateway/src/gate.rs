@@ -61,8 +61,8 @@ impl Service for Gate {
         }
     }
 
-    fn listening(&self, filter: &SubscriptionFilter, connection: Connection) {
-        self.relay.listening(filter, connection);
+    fn listening(&self, filter: &SubscriptionFilter, connection: Connection, caller: &Arc<Caller>) {
+        self.relay.listening(filter, connection, caller);
     }
 
     fn told(&self, notification: Notification, caller: Option<&Arc<Caller>>) {

@@ -24,7 +24,6 @@ use crate::relay::{Parts, Relay, Tasks};
 use crate::rooms::Rooms;
 use crate::server_host::ServerHost;
 use crate::turnstile::{CallerLimits, Turnstile};
-use crate::watches::Watches;
 
 /// Many servers, served as one.
 ///
@@ -289,13 +288,12 @@ impl GatewayBuilder {
             };
             let rooms = Rooms::new(hub.clone(), Arc::clone(&desk));
             running.push(tokio::spawn(Rooms::tidy(Arc::downgrade(&rooms))).abort_handle());
-            let (watches, changed) = Watches::new();
             let parts = Parts {
                 hub: hub.clone(),
                 rooms,
                 opening: opening.clone(),
                 lot: Arc::clone(&lot),
-                watches,
+                watches: Arc::default(),
                 tasks: Arc::clone(&tasks),
             };
             let gate = Gate {
@@ -309,7 +307,7 @@ impl GatewayBuilder {
                 Mode::Search => Site::new(Finder::new(gate, hub.clone())),
             };
             let site = site.limits(self.limits.server.clone());
-            running.push(changes::tell(&hub, &site, changed));
+            running.push(changes::tell(&hub, &site));
             site
         };
         let main = site(self.profile.as_ref());

@@ -1,6 +1,7 @@
 //! Whether two calls are of one client.
 
 use switchboard_protocol::Era;
+use switchboard_protocol::machine::server::Caller;
 use switchboard_protocol::types::Implementation;
 use switchboard_server::{Connection, Context};
 
@@ -26,6 +27,17 @@ impl Identity {
                 .principal()
                 .map(|principal| (principal.issuer.clone(), principal.subject.clone())),
             stateless: is_stateless.then(|| context.caller().info.clone()),
+        }
+    }
+
+    /// The one who listens on this connection, who is of the stateless era.
+    pub(crate) fn of_listener(connection: &Connection, caller: &Caller) -> Self {
+        Self {
+            connection: Some(connection.clone()),
+            principal: connection
+                .principal()
+                .map(|principal| (principal.issuer.clone(), principal.subject.clone())),
+            stateless: Some(caller.info.clone()),
         }
     }
 

@@ -84,12 +84,20 @@ impl Service for Relay {
         about
     }
 
-    fn listening(&self, filter: &SubscriptionFilter, connection: Connection) {
+    fn listening(&self, filter: &SubscriptionFilter, connection: Connection, caller: &Arc<Caller>) {
         self.0.listen_to_tasks(filter, &connection);
-        for uri in filter.resources() {
+        let uris = filter.resources();
+        if uris.is_empty() {
+            return;
+        }
+        let Some(room) = self.0.rooms.of_listener(&connection, caller) else {
+            return tracing::debug!("nothing is watched: there are too many clients");
+        };
+        for uri in uris {
             let (relay, uri, connection) = (Arc::clone(&self.0), uri.clone(), connection.clone());
+            let room = Arc::clone(&room);
             tokio::spawn(async move {
-                let added = relay.watches.add(&relay.hub, &uri, connection).await;
+                let added = relay.watches.add(&room, &uri, connection).await;
                 if let Err(error) = added {
                     tracing::debug!("{uri} is not watched: {error}");
                 }
@@ -152,7 +160,10 @@ impl Inner {
         let Some(connection) = context.connection() else {
             return Answer::Error(ErrorObject::internal("the call has ended"));
         };
-        match self.watches.add(&self.hub, &uri, connection).await {
+        let Some(room) = self.rooms.of(&context) else {
+            return Answer::Error(too_many_rooms());
+        };
+        match self.watches.add(&room, &uri, connection).await {
             Ok(()) => Answer::Result(Payload::empty()),
             Err(error) => Answer::Error(error_of(error, context.method(), context.revision())),
         }
@@ -162,8 +173,9 @@ impl Inner {
     fn unsubscribe(&self, context: &Context) -> Answer {
         match uri_of(context) {
             Ok(uri) => {
-                if let Some(connection) = context.connection() {
-                    self.watches.remove(&uri, &connection);
+                let room = self.rooms.of(context);
+                if let (Some(room), Some(connection)) = (room, context.connection()) {
+                    self.watches.remove(&room, &uri, &connection);
                 }
                 Answer::Result(Payload::empty())
             }

@@ -8,8 +8,9 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use switchboard_hub::Hub;
+use switchboard_protocol::machine::server::Caller;
 use switchboard_protocol::types::ClientCapabilities;
-use switchboard_server::Context;
+use switchboard_server::{Connection, Context};
 use tokio::time::Instant;
 
 use crate::desk::Desk;
@@ -84,10 +85,28 @@ impl Rooms {
 
     /// The room of the client that makes this call. None if there are too many.
     pub(crate) fn of(&self, context: &Context) -> Option<Arc<Room>> {
+        self.find(|| Identity::of(context), context.capabilities())
+    }
+
+    /// The room of a client of the stateless era that listens on this connection.
+    pub(crate) fn of_listener(
+        &self,
+        connection: &Connection,
+        caller: &Caller,
+    ) -> Option<Arc<Room>> {
+        let client = || Identity::of_listener(connection, caller);
+        self.find(client, &caller.capabilities)
+    }
+
+    fn find(
+        &self,
+        client: impl FnOnce() -> Identity,
+        capabilities: &ClientCapabilities,
+    ) -> Option<Arc<Room>> {
         if self.hall.hub.is_all_shared() {
             return Some(Arc::clone(&self.hall));
         }
-        let (client, capabilities) = (Identity::of(context), context.capabilities());
+        let client = client();
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let known = kept
             .iter_mut()

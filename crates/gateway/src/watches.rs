@@ -1,107 +1,128 @@
-//! Resources that clients want to hear of, each watched once.
+//! Resources that clients want to hear of, each watched once: for all at a server that is shared,
+//! for one client at a server that it has alone.
 //!
 //! A watch ends when no connection is left that wants it. How a client hears of a change is for
 //! the machine of its connection.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use switchboard_hub::{Hub, HubError, ResourceWatch};
-use switchboard_server::Connection;
-use tokio::sync::mpsc;
+use switchboard_hub::{HubError, ResourceWatch};
+use switchboard_server::{Change, Connection};
 use tokio::time::timeout;
 
-/// The resources that are watched, by the URI that clients know.
-#[derive(Debug)]
-pub(crate) struct Watches {
-    watched: Mutex<HashMap<String, Vec<Connection>>>,
-    changes: mpsc::Sender<String>,
-}
+use crate::rooms::Room;
+
+/// The resources that are watched.
+#[derive(Debug, Default)]
+pub(crate) struct Watches(Mutex<HashMap<Watched, Vec<Connection>>>);
+
+/// What is watched: the URI that clients know, and whose it is if not everybody's.
+type Watched = (String, Option<RoomKey>);
+
+/// Which room. A room that is watched from is there as long as its entry.
+type RoomKey = usize;
 
 impl Watches {
-    /// Watches, and where it is heard what has changed.
-    pub(crate) fn new() -> (Arc<Self>, mpsc::Receiver<String>) {
-        let (changes, changed) = mpsc::channel(MOST_CHANGES);
-        let watches = Self {
-            watched: Mutex::default(),
-            changes,
-        };
-        (Arc::new(watches), changed)
-    }
-
     /// A connection wants to hear of a resource. Returns when its server has agreed.
     pub(crate) async fn add(
         self: &Arc<Self>,
-        hub: &Hub,
+        room: &Arc<Room>,
         uri: &str,
         connection: Connection,
     ) -> Result<(), HubError> {
-        if let Some(connections) = self.watched().get_mut(uri) {
-            connections.retain(Connection::is_open);
-            if !connections.iter().any(|known| known.is_same(&connection)) {
-                connections.push(connection);
-            }
+        if self.join(room, uri, &connection) {
             return Ok(());
         }
-        let watch = hub.watch(uri).await?;
+        let watch = room.hub.watch(uri).await?;
+        let owner = match room.hub.is_shared(watch.server()) {
+            true => None,
+            false => Some(key(room)),
+        };
+        let name = (uri.to_owned(), owner);
         let mut watched = self.watched();
-        let connections = watched.entry(uri.to_owned()).or_default();
+        let connections = watched.entry(name.clone()).or_default();
         let is_first = connections.is_empty();
         connections.push(connection);
         drop(watched);
         if is_first {
-            let watches = Arc::downgrade(self);
-            let (uri, changes) = (uri.to_owned(), self.changes.clone());
-            tokio::spawn(async move {
-                let is_wanted = || {
-                    let watches = watches.upgrade();
-                    watches.is_some_and(|watches| watches.is_wanted(&uri))
-                };
-                follow(watch, &uri, &changes, is_wanted).await;
-            });
+            let room = owner.map(|_| Arc::clone(room));
+            tokio::spawn(follow(watch, Arc::downgrade(self), name, room));
         }
         Ok(())
     }
 
     /// A connection wants to hear of a resource no more.
-    pub(crate) fn remove(&self, uri: &str, connection: &Connection) {
-        if let Some(connections) = self.watched().get_mut(uri) {
-            connections.retain(|known| !known.is_same(connection));
+    pub(crate) fn remove(&self, room: &Arc<Room>, uri: &str, connection: &Connection) {
+        let mut watched = self.watched();
+        for name in names(room, uri) {
+            if let Some(connections) = watched.get_mut(&name) {
+                connections.retain(|known| !known.is_same(connection));
+            }
         }
     }
 
-    /// Does anybody want to hear of it? If not, it is forgotten.
-    fn is_wanted(&self, uri: &str) -> bool {
+    /// Adds a connection to those who hear of a resource that is watched already. Is it?
+    fn join(&self, room: &Arc<Room>, uri: &str, connection: &Connection) -> bool {
         let mut watched = self.watched();
-        let Some(connections) = watched.get_mut(uri) else {
-            return false;
+        for name in names(room, uri) {
+            if let Some(connections) = watched.get_mut(&name) {
+                connections.retain(Connection::is_open);
+                if !connections.iter().any(|known| known.is_same(connection)) {
+                    connections.push(connection.clone());
+                }
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Who wants to hear of it. If it is nobody, it is forgotten.
+    fn who_wants(&self, name: &Watched) -> Vec<Connection> {
+        let mut watched = self.watched();
+        let Some(connections) = watched.get_mut(name) else {
+            return Vec::new();
         };
         connections.retain(Connection::is_open);
-        let is_wanted = !connections.is_empty();
-        if !is_wanted {
-            watched.remove(uri);
+        match connections.is_empty() {
+            true => watched.remove(name).unwrap_or_default(),
+            false => connections.clone(),
         }
-        is_wanted
     }
 
-    fn watched(&self) -> MutexGuard<'_, HashMap<String, Vec<Connection>>> {
-        self.watched.lock().unwrap_or_else(PoisonError::into_inner)
+    fn watched(&self) -> MutexGuard<'_, HashMap<Watched, Vec<Connection>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Tells of changes, as long as somebody wants to hear of them.
+/// What it may be watched as.
+fn names(room: &Arc<Room>, uri: &str) -> [Watched; 2] {
+    [None, Some(key(room))].map(|owner| (uri.to_owned(), owner))
+}
+
+fn key(room: &Arc<Room>) -> RoomKey {
+    Arc::as_ptr(room).addr()
+}
+
+/// Tells of changes, as long as somebody wants to hear of them. A room is kept so long.
 async fn follow(
     mut watch: ResourceWatch,
-    uri: &str,
-    changes: &mpsc::Sender<String>,
-    is_wanted: impl Fn() -> bool,
+    watches: Weak<Watches>,
+    name: Watched,
+    _room: Option<Arc<Room>>,
 ) {
-    while is_wanted() {
+    let listeners = || {
+        let watches = watches.upgrade();
+        watches.map_or(Vec::new(), |watches| watches.who_wants(&name))
+    };
+    while !listeners().is_empty() {
         match timeout(LOOKS, watch.changed()).await {
             Ok(Ok(())) => {
-                if changes.send(uri.to_owned()).await.is_err() {
-                    return;
+                let uri = name.0.clone();
+                let change = Change::Resource { uri };
+                for connection in listeners() {
+                    connection.tell(&change);
                 }
             }
             // It may come back.
@@ -111,6 +132,5 @@ async fn follow(
     }
 }
 
-const MOST_CHANGES: usize = 64;
 const LOOKS: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_secs(1);

@@ -246,10 +246,10 @@ where
                     Output::Serve(serve) => self.serve(now, serve),
                     Output::Opened(caller) => self.caller = Some(caller),
                     Output::Told(told) => tell(&*self.site.service, told, self.caller.as_ref()),
-                    Output::Listening { filter, .. } => {
+                    Output::Listening { filter, caller, .. } => {
                         let link = Weak::clone(&self.link.me) as Weak<dyn Link>;
                         let connection = crate::Connection::new(link);
-                        self.site.service.listening(&filter, connection);
+                        self.site.service.listening(&filter, connection, &caller);
                     }
                     // A pipe has no streams to open or end, and levels are the machine's.
                     _ => {}

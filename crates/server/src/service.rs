@@ -35,8 +35,8 @@ pub trait Service: Send + Sync + 'static {
 
     /// A client of the stateless era listens from now on, until the connection ends at the latest.
     /// One of the handshake era subscribes by calls.
-    fn listening(&self, filter: &SubscriptionFilter, connection: Connection) {
-        let _ = (filter, connection);
+    fn listening(&self, filter: &SubscriptionFilter, connection: Connection, caller: &Arc<Caller>) {
+        let _ = (filter, connection, caller);
     }
 
     /// A client has told something, such as that its roots have changed.

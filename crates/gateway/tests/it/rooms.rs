@@ -1,9 +1,12 @@
 //! Servers that each client has alone, in all four cells.
 
 use std::path::Path;
+use std::time::Duration;
 
-use switchboard_client::Handlers;
+use switchboard_client::{Change, Handlers};
 use switchboard_protocol::Era;
+use switchboard_protocol::types::SubscriptionFilter;
+use tokio::time::timeout;
 
 use crate::cell::{Cell, Eras, connect, in_each, soon};
 
@@ -30,6 +33,35 @@ async fn it_hears_what_the_client_can_do() {
     in_each(|eras| async move {
         let cell = Cell::open_alone(eras, "one").await;
         check_heard(cell, eras).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn each_client_hears_of_its_own_resources() {
+    in_each(|eras| async move {
+        let cell = Cell::open_alone(eras, "one").await;
+        let other = connect(&cell.gateway, eras.client, Handlers::new()).await;
+        let mut filter = SubscriptionFilter::default();
+        filter.resource_subscriptions = Some(vec!["demo://state".to_owned()]);
+        let mut changes = soon(cell.client.listen(filter.clone())).await.unwrap();
+        let mut of_other = soon(other.listen(filter)).await.unwrap();
+        let wanted = Some(Change::Resource("demo://state".to_owned()));
+        for (client, changes) in [(&cell.client, &mut changes), (&other, &mut of_other)] {
+            let told = async {
+                loop {
+                    client.call("one__touch").await.unwrap();
+                    // In the stateless era the server agrees while the client is answered already.
+                    let change = timeout(Duration::from_millis(200), changes.next()).await;
+                    if let Ok(change) = change {
+                        return change.unwrap();
+                    }
+                }
+            };
+            assert_eq!(soon(told).await, wanted, "{eras:?}");
+        }
+        soon(other.close()).await;
+        cell.close().await;
     })
     .await;
 }

@@ -397,10 +397,11 @@ impl Conversation {
             for errand in errands.extract_if(.., |errand| !is_serve(errand)) {
                 match errand {
                     Output::Told(told) => tell(&*self.home.site.service, told, caller.as_ref()),
-                    Output::Listening { filter, .. } => {
+                    Output::Listening { filter, caller, .. } => {
                         let link = Arc::downgrade(self) as Weak<dyn Link>;
                         let connection = Connection::new(link);
-                        self.home.site.service.listening(&filter, connection);
+                        let service = &self.home.site.service;
+                        service.listening(&filter, connection, &caller);
                     }
                     _ => {}
                 }

@@ -253,7 +253,7 @@ impl Stage {
             Output::Told(told) => Event::new("told", told.method.as_str())
                 .json(told.params.map_or(json!({}), |params| value(&params))),
             Output::LogLevel(level) => Event::new("level", plain(&json!(level))),
-            Output::Listening { key, filter } => {
+            Output::Listening { key, filter, .. } => {
                 Event::new("listening", self.name_of(key)).json(json!(filter))
             }
             Output::ListeningEnded { key, .. } => Event::new("ended", self.name_of(key)),

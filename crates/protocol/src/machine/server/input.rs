@@ -258,6 +258,8 @@ pub enum Output {
         key: ServeKey,
         /// What was granted.
         filter: SubscriptionFilter,
+        /// Who listens.
+        caller: Arc<Caller>,
     },
     /// A subscription has ended.
     ListeningEnded {

@@ -65,7 +65,7 @@ impl ServerMachine {
             batch: None,
             method: Some(Method::SubscriptionsListen),
             era: Era::Stateless,
-            caller,
+            caller: Arc::clone(&caller),
             params: None,
             progress_token: None,
             last_progress: None,
@@ -91,6 +91,7 @@ impl ServerMachine {
         out.push(Output::Listening {
             key,
             filter: granted,
+            caller,
         });
     }
 
