@@ -16,6 +16,8 @@ mod script;
 mod servers;
 mod telemetry;
 
+pub(crate) use conformance::gateway::wait_until_ready;
+
 use crate::report::{self, Outcome};
 use crate::tools;
 use crate::workspace::Workspace;

@@ -105,4 +105,5 @@ cargo xtask <command>
     --rounds N     how often each program has its turn (3)
     --only A,B     only programs whose names begin so
     --instructions also counts instructions, with valgrind
-  pictures         the command line as it looks, into docs/pictures; needs tmux";
+  pictures         the command line as it looks, into docs/pictures; needs tmux, and chromium for
+                   the Inspector";

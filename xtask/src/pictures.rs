@@ -1,16 +1,20 @@
-//! `cargo xtask pictures`: the command line as it looks, for `docs/pictures/`.
+//! `cargo xtask pictures`: the command line as it looks, and the gateway in the Inspector, for
+//! `docs/pictures/`.
 //!
 //! 1. `terminal`: tmux, in which it is typed at real servers
 //! 2. `svg`: what was there, drawn
+//! 3. `inspector`: a page in a browser
 //!
 //! It is no check: times and versions differ from run to run. Somebody looks at what it made.
 
+mod inspector;
 mod svg;
 mod terminal;
 
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use crate::pictures::terminal::Terminal;
 use crate::process::{self, Show};
@@ -50,8 +54,19 @@ fn take(workspace: &Workspace) -> Result<(), String> {
         write(&file, &svg::draw(&lines, COLUMNS))?;
         report::line(&format!("{} lines in {}", lines.len(), file.display()));
     }
+    let taken = inspector::take(workspace, &stage);
     let _ = fs::remove_dir_all(&stage);
-    Ok(())
+    taken
+}
+
+/// Runs it in the stage, where the programs are known by their names.
+fn within(command: &mut Command, stage: &Path) {
+    let before = env::var_os("PATH").unwrap_or_default();
+    let folders = std::iter::once(stage.join("bin")).chain(env::split_paths(&before));
+    if let Ok(path) = env::join_paths(folders) {
+        command.env("PATH", path);
+    }
+    command.current_dir(stage);
 }
 
 /// A folder with servers and the programs that they are, by their names alone.

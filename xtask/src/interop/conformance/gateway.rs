@@ -159,7 +159,7 @@ const ACROSS: &[&str] = &[
 ];
 
 /// A client that is quicker than the server behind would see less than there is.
-pub(in crate::interop) fn wait_until_ready(url: &str) -> Result<(), String> {
+pub(crate) fn wait_until_ready(url: &str) -> Result<(), String> {
     let place = url.trim_start_matches("http://");
     let place = place.split('/').next().unwrap_or_default();
     let end = Instant::now() + READY_LIMIT;
