@@ -346,10 +346,11 @@ fn everything_asks(client: &Driven, _server: &str) -> Result<(), String> {
 
 fn everything_tells(client: &Driven, _server: &str) -> Result<(), String> {
     let before = client.now();
-    let arguments = json!({"duration": 0.3, "steps": 3});
+    // The last step comes together with the answer, and some libraries drop it then.
+    let arguments = json!({"duration": 1, "steps": 2});
     client.call("everything__trigger-long-running-operation", arguments)?;
     client.hears(before, "progress", |event| {
-        event["event"] == "progress" && event["params"]["progress"].as_f64() == Some(2.0)
+        event["event"] == "progress" && event["params"]["progress"].as_f64() == Some(1.0)
     })?;
     let uri = "demo://resource/dynamic/text/1";
     client.order(json!({"do": "watch", "uri": uri}))?;
