@@ -23,15 +23,19 @@ pub(crate) fn ask(shared: &Arc<Shared>, question: Question) -> AbortHandle {
         key: Some(question.key),
     };
     let task = tokio::spawn(async move {
-        let call = question.call.map(|key| reply.shared.call_of(key).0);
-        let outcome = answer(
-            &*reply.shared.host,
-            &reply.shared.name,
-            question.method.as_str(),
-            question.params.text(),
-            call,
-        )
-        .await;
+        let known = Method::from_name(question.method.as_str());
+        let asked = Asked {
+            server: Arc::clone(&reply.shared.name),
+            method: known.map_or("", Method::name),
+            call: question.call.map(|key| reply.shared.call_of(key).0),
+            task: related_task(question.params.text()),
+            given_up: {
+                let calls = question.given_up.iter();
+                calls.map(|key| reply.shared.call_of(*key).0).collect()
+            },
+        };
+        let (host, method) = (&*reply.shared.host, question.method.as_str());
+        let outcome = answer(host, method, question.params.text(), asked).await;
         reply.send(outcome.map_err(Refusal::into_error));
     });
     task.abort_handle()
@@ -40,19 +44,11 @@ pub(crate) fn ask(shared: &Arc<Shared>, question: Question) -> AbortHandle {
 /// The host's answer to a question, whichever way it came.
 pub(crate) async fn answer(
     host: &dyn Host,
-    server: &Arc<str>,
     method: &str,
     params: &[u8],
-    call: Option<u64>,
+    asked: Asked,
 ) -> Result<Payload, Refusal> {
-    let known = Method::from_name(method);
-    let asked = Asked {
-        server: Arc::clone(server),
-        method: known.map_or("", Method::name),
-        call,
-        task: related_task(params),
-    };
-    match known {
+    match Method::from_name(method) {
         Some(Method::ElicitationCreate) => match read(params)? {
             ElicitRequestParams::Url(visit) => {
                 check_url(&visit.url)?;

@@ -121,6 +121,23 @@ pub struct Asked {
     pub call: Option<u64>,
     /// The task that it says it belongs to, by the server's id (2025-11-25).
     pub task: Option<String>,
+    /// Where that is not known: calls that were given up lately without an answer, which it may
+    /// belong to as well. The server may not have heard of it when it asked. If there are
+    /// [`MOST_GIVEN_UP`](crate::MOST_GIVEN_UP), there may be more.
+    pub given_up: Vec<u64>,
+}
+
+impl Asked {
+    /// Asked by this server, about nothing in particular: for whoever tests a host of its own.
+    pub fn by(server: &str, method: &'static str) -> Self {
+        Self {
+            server: Arc::from(server),
+            method,
+            call: None,
+            task: None,
+            given_up: Vec::new(),
+        }
+    }
 }
 
 /// What a host can be asked.

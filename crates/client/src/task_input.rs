@@ -11,6 +11,7 @@ use switchboard_protocol::{Method, Payload, RawJson};
 use crate::asking;
 use crate::call::Options;
 use crate::error::ErrorKind;
+use crate::host::Asked;
 
 /// Answers what a task asks for, all of it together.
 pub(crate) async fn give(options: &mut Options, task: &Task) -> Result<(), ErrorKind> {
@@ -19,15 +20,11 @@ pub(crate) async fn give(options: &mut Options, task: &Task) -> Result<(), Error
     let mut responses = BTreeMap::new();
     for (key, request) in task.input_requests.iter().flatten() {
         let params = request.params.as_ref().map_or("{}", RawJson::as_str);
-        let answer = asking::answer(
-            &*shared.host,
-            &shared.name,
-            &request.method,
-            params.as_bytes(),
-            None,
-        )
-        .await
-        .map_err(|refusal| ErrorKind::NotAnswered(refusal.into_error()))?;
+        let method = Method::from_name(&request.method).map_or("", Method::name);
+        let asked = Asked::by(&shared.name, method);
+        let answer = asking::answer(&*shared.host, &request.method, params.as_bytes(), asked)
+            .await
+            .map_err(|refusal| ErrorKind::NotAnswered(refusal.into_error()))?;
         let answer: RawJson = answer.decode().map_err(bad)?;
         responses.insert(key.clone(), answer);
     }

@@ -560,6 +560,7 @@ impl ClientMachine {
         };
         if let Stage::Sent(id) = call.stage {
             self.pending.remove(id);
+            self.questions.give_up(now, key);
             self.stop_at_server(id, reason.as_deref(), out);
         }
         self.finish(key, Err(CallError::Cancelled), out);
@@ -567,11 +568,12 @@ impl ClientMachine {
 
     pub(super) fn time_out(
         &mut self,
-        key: CallKey,
-        id: i64,
+        now: Instant,
+        (key, id): (CallKey, i64),
         expired: Expired,
         out: &mut Vec<Output>,
     ) {
+        self.questions.give_up(now, key);
         self.stop_at_server(id, Some("timed out"), out);
         self.finish(key, Err(CallError::TimedOut(expired)), out);
     }

@@ -43,7 +43,7 @@ pub use call_error::CallError;
 pub use departure::Departure;
 pub use input::{Agreed, ClientConfig, Failure, Ignored, Input, LaneEnd, Mode, Output, Violation};
 pub use on_behalf::OnBehalf;
-pub use question::{Question, QuestionKey};
+pub use question::{MOST_GIVEN_UP, Question, QuestionKey};
 
 use call::Call;
 use listening::Listener;
@@ -448,7 +448,7 @@ impl ClientMachine {
         self.expire_questions(now, out);
         for (id, owner, expired) in self.pending.expire(now) {
             match owner {
-                Owner::Call(key) => self.time_out(key, id, expired, out),
+                Owner::Call(key) => self.time_out(now, (key, id), expired, out),
                 Owner::Subscribe(key, uri) => {
                     self.stop_at_server(id, Some("timed out"), out);
                     self.subscribe_answered(key, uri, false, out);

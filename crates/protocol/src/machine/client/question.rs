@@ -6,7 +6,8 @@
 //!
 //! Specification: client/{roots,sampling,elicitation}; 2026-07-28 basic/patterns/mrtr.
 
-use std::time::Instant;
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
 
 use crate::jsonrpc::{ErrorCode, ErrorObject, MethodName, Request, RequestId, Response};
 use crate::machine::Lane;
@@ -34,17 +35,25 @@ pub struct Question {
     pub key: QuestionKey,
     /// The call that it belongs to, if that can be told.
     pub call: Option<CallKey>,
+    /// Where it cannot be told: calls that were given up lately without an answer, which it may
+    /// belong to as well. If there are [`MOST_GIVEN_UP`], there may be more.
+    pub given_up: Vec<CallKey>,
     /// What is asked: elicitation, sampling, roots, or how a task stands that the host runs.
     pub method: MethodName,
     /// With what.
     pub params: Payload,
 }
 
+/// As many calls as are remembered that were given up without an answer.
+pub const MOST_GIVEN_UP: usize = 256;
+
 /// The questions that are open.
 #[derive(Debug, Default)]
 pub(super) struct Questions {
     last: u64,
     open: Table<QuestionKey, Open>,
+    /// Calls that the server may not have heard the end of, and until when that may be.
+    given_up: VecDeque<(CallKey, Instant)>,
 }
 
 #[derive(Debug)]
@@ -71,6 +80,22 @@ impl Questions {
 
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.open.values().filter_map(|open| open.deadline).min()
+    }
+
+    /// A call was given up. The server may ask about it before it hears of that.
+    pub(super) fn give_up(&mut self, now: Instant, call: CallKey) {
+        if self.given_up.len() >= MOST_GIVEN_UP {
+            self.given_up.pop_front();
+        }
+        if let Some(until) = now.checked_add(HEARD_BY_THEN) {
+            self.given_up.push_back((call, until));
+        }
+    }
+
+    /// Those that a question may be about.
+    fn given_up(&mut self, now: Instant) -> Vec<CallKey> {
+        self.given_up.retain(|(_, until)| *until > now);
+        self.given_up.iter().map(|(call, _)| *call).collect()
     }
 
     fn insert(&mut self, open: Open) -> QuestionKey {
@@ -154,12 +179,22 @@ impl ClientMachine {
             out.push(reply(request.id, Err(error)));
             return;
         }
+        if lane != Lane::SHARED && self.pending.get(lane.0.cast_signed()).is_none() {
+            // Nobody is asked about a call that is over, least of all in the place of its caller.
+            let over = "the request that this belongs to is over";
+            out.push(reply(request.id, Err(ErrorObject::invalid_request(over))));
+            return;
+        }
         let stopped = self.calls_behind(lane);
         for id in &stopped {
             self.pending.adjust(*id, |allowance| allowance.stop(now));
         }
+        let given_up = match lane == Lane::SHARED {
+            true => self.questions.given_up(now),
+            false => Vec::new(),
+        };
         let call = match stopped.as_slice() {
-            [only] => self.owner_call(*only),
+            [only] if given_up.is_empty() => self.owner_call(*only),
             _ => None,
         };
         let params = request.params.unwrap_or_else(Payload::empty);
@@ -169,7 +204,7 @@ impl ClientMachine {
                 id: request.id,
                 stopped,
             },
-            call,
+            (call, given_up),
             request.method,
             params,
             out,
@@ -178,7 +213,8 @@ impl ClientMachine {
 
     /// The requests that a question on this lane may belong to.
     ///
-    /// Over HTTP the lane tells. On a pipe nothing does: it may be any call that is in flight.
+    /// Over HTTP the lane tells. On a pipe nothing does: it may be any call that is in flight, or
+    /// was until lately.
     fn calls_behind(&self, lane: Lane) -> Vec<i64> {
         let own = lane.0.cast_signed();
         if lane != Lane::SHARED {
@@ -211,7 +247,7 @@ impl ClientMachine {
                     call,
                     name: question.name,
                 },
-                Some(call),
+                (Some(call), Vec::new()),
                 question.method.into(),
                 question.params,
                 out,
@@ -223,7 +259,7 @@ impl ClientMachine {
         &mut self,
         now: Instant,
         origin: Origin,
-        call: Option<CallKey>,
+        (call, given_up): (Option<CallKey>, Vec<CallKey>),
         method: MethodName,
         params: Payload,
         out: &mut Vec<Output>,
@@ -236,6 +272,7 @@ impl ClientMachine {
         out.push(Output::Asked(Question {
             key,
             call,
+            given_up,
             method,
             params,
         }));
@@ -331,3 +368,6 @@ impl ClientMachine {
 fn reply(id: RequestId, outcome: Result<Payload, ErrorObject>) -> Output {
     Output::send(Lane::SHARED, Response::new(id, outcome))
 }
+
+/// A server that has not heard by then that a call was given up does not listen.
+const HEARD_BY_THEN: Duration = Duration::from_secs(60);

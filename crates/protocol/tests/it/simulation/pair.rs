@@ -308,13 +308,10 @@ impl Model<'_> {
                     key, call, params, ..
                 }) => {
                     let serial = said(&params);
-                    // On a pipe the machine takes the only call in flight for the one that asks,
-                    // though one that was cancelled may have asked; a stream of HTTP is certain.
+                    // Nobody is asked in the place of somebody else: what is not certain is said
+                    // to belong to no call.
                     let is_own = call.is_none_or(|call| call.0 == serial);
-                    assert!(
-                        is_own || self.wire == Wire::Pipe,
-                        "a question of another call"
-                    );
+                    assert!(is_own, "a question of another call");
                     self.questions.push((key, serial));
                 }
                 client::Output::Withdrawn(key) => self.questions.retain(|(of, _)| *of != key),
