@@ -6,7 +6,7 @@ use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use switchboard_client::{Class, Client, ErrorKind, Spec, State};
+use switchboard_client::{Class, Client, ErrorKind, Handlers, Spec, State};
 use switchboard_testkit::faulty::{Eras, Role};
 use tokio::io::AsyncWriteExt;
 use tokio::task::block_in_place;
@@ -467,6 +467,18 @@ async fn nothing_is_sent_twice() {
             assert_eq!(server.seen().count("tools/call"), 1, "{kind} {eras:?}");
         }
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_whose_connection_breaks_is_brought_again() {
+    let server = Server::http("answer-cut-once", Eras::Legacy);
+    let host = Handlers::new().roots([]);
+    let client = Client::connect_with(server.spec(), host).await.unwrap();
+    let result = client.call("defect").arg("text", "there").await.unwrap();
+    assert_eq!(result.joined_text(), "there");
+    assert_eq!(server.seen().count("tools/call"), 1);
+    client.close().await;
+    server.check_gone().unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

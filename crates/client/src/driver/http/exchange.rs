@@ -1,7 +1,8 @@
 //! A POST and what comes of it.
 //!
 //! In the handshake era a stream that breaks before the answer is resumed where it broke, if
-//! the server gave its events ids. Nothing is ever posted twice.
+//! the server gave its events ids. No request is ever posted twice. What is told is, if the
+//! connection breaks: a server that waits for an answer would wait for ever, and takes no second.
 //!
 //! Specification: basic/transports (sending messages, resumability); 2026-07-28
 //! basic/transports/streamable-http.
@@ -24,7 +25,7 @@ use switchboard_protocol::jsonrpc::{
 };
 use switchboard_protocol::machine::Lane;
 use switchboard_protocol::machine::client::LaneEnd;
-use switchboard_transport::http::client::{BodyError, HttpClient, Incoming, Received};
+use switchboard_transport::http::client::{BodyError, HttpClient, Incoming, Received, SendError};
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 
@@ -97,6 +98,8 @@ pub(super) struct Post {
     pub(super) lane: Lane,
     pub(super) request: Request<Bytes>,
     pub(super) wants_answer: bool,
+    /// Whether it does no harm to post it twice.
+    pub(super) may_repeat: bool,
     /// The revision of the handshake era, in which streams are resumed.
     pub(super) revision: Option<Revision>,
     pub(super) session: Option<SessionId>,
@@ -191,7 +194,10 @@ impl<P: Into<HttpProblem>> From<P> for Lost {
 impl Post {
     async fn exchange(mut self) -> Result<Done, Lost> {
         let request = std::mem::take(&mut self.request);
-        let received = self.place.client.send(request).await?;
+        let received = match self.may_repeat {
+            true => Box::pin(self.insist(request)).await?,
+            false => self.place.client.send(request).await?,
+        };
         let sent = Sent {
             wants_answer: self.wants_answer,
             has_session: self.session.is_some(),
@@ -222,6 +228,25 @@ impl Post {
                 status: received.status,
             })
             .into()),
+        }
+    }
+
+    /// Posts it again if the connection breaks. The first time at once: others may work.
+    async fn insist(&self, request: Request<Bytes>) -> Result<Received, SendError> {
+        let mut attempts = 0;
+        loop {
+            let sent = self.place.client.send(request.clone()).await;
+            match sent {
+                Err(SendError::Lost { .. } | SendError::Connect { .. })
+                    if attempts < MOST_ATTEMPTS =>
+                {
+                    if attempts > 0 {
+                        sleep(delay(None, attempts)).await;
+                    }
+                    attempts += 1;
+                }
+                sent => return sent,
+            }
         }
     }
 

@@ -197,12 +197,15 @@ impl HttpWire {
         let is_request = letter.is_request;
         let is_initialize = letter.is(Method::Initialize);
         let is_stateless = self.is_stateless(&letter);
+        // An answer and a cancel: the second of either means nothing.
+        let may_repeat = letter.method.is_none() || letter.is(Method::Cancelled);
         let post = Post {
             place: Arc::clone(&self.place),
             events: self.events.clone(),
             lane,
             request: self.place.post(uri, headers, letter.body),
             wants_answer: is_request && !self.is_old,
+            may_repeat,
             revision: (!is_stateless).then_some(self.agreed).flatten(),
             session: self
                 .session

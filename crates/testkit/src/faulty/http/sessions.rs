@@ -3,8 +3,13 @@
 //!
 //! Fault matrix: 77, 78, 80.
 
-use super::exchange::{Exchange, JSON};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::exchange::{Exchange, JSON, Recorded, event};
 use super::serving::SESSION;
+use super::shared::Seen;
 use super::{Defect, Kind};
 
 pub(super) const KINDS: &[Kind] = &[
@@ -84,6 +89,34 @@ pub(super) const KINDS: &[Kind] = &[
         }),
     ),
     Kind::new(
+        "answer-cut-once",
+        "asks for roots during the call, and closes the connection that brings the first answer",
+        Defect::Method("POST", |exchange| {
+            let is_call = exchange.message["method"] == "tools/call";
+            if is_call {
+                let answer = exchange.answer();
+                exchange.begin_events();
+                exchange.chunk(event(
+                    &json!({"jsonrpc": "2.0", "id": ASKED, "method": "roots/list"}),
+                ));
+                let is_answered = |seen: &Seen| {
+                    let messages = seen.requests.iter().map(Recorded::message);
+                    messages.filter(is_answer).count() == 2
+                };
+                if exchange.shared.wait_until(PATIENCE, &is_answered) {
+                    exchange.chunk(event(&answer));
+                    exchange.finish();
+                }
+            } else if !is_answer(&exchange.message) {
+                exchange.serve();
+            } else if exchange.shared.count() == 1 {
+                exchange.close();
+            } else {
+                exchange.send("202 Accepted", &[], "");
+            }
+        }),
+    ),
+    Kind::new(
         "delete-silence",
         "never answers DELETE",
         Defect::Method("DELETE", |exchange| exchange.hold()),
@@ -104,6 +137,11 @@ pub(super) const KINDS: &[Kind] = &[
     ),
 ];
 
+/// Is this the answer to the question of `answer-cut-once`?
+fn is_answer(message: &Value) -> bool {
+    message["id"] == ASKED && message.get("method").is_none()
+}
+
 fn forget(exchange: &Exchange<'_>) {
     if let Some(session) = exchange.session() {
         exchange.shared.end_session(session);
@@ -119,3 +157,7 @@ fn greet(exchange: &mut Exchange<'_>, session: &str) {
         exchange.serve();
     }
 }
+
+const ASKED: &str = "asked";
+/// Longer than any client takes that answers at all.
+const PATIENCE: Duration = Duration::from_secs(10);
