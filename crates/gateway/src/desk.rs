@@ -3,11 +3,11 @@
 //! A server asks by a request in the midst of a call; which call it is about is known by the call's
 //! number, or there must be but one that it can be. How the client is asked is in `server_host`.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use switchboard_client::{Asked, Payload};
+use switchboard_client::{Asked, MOST_GIVEN_UP, Payload};
 use switchboard_protocol::jsonrpc::ErrorObject;
 use switchboard_protocol::types::{ClientCapabilities, InputRequest};
 use switchboard_server::Context;
@@ -25,9 +25,31 @@ pub(crate) struct Desk {
     /// Who looks after what goes on longer than its call.
     pub(crate) tasks: Arc<Tasks>,
     pub(crate) visits: Visits,
-    open: Mutex<HashMap<CallName, Open>>,
+    calls: Mutex<Calls>,
     /// How many questions there were.
     asked: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct Calls {
+    open: HashMap<CallName, Open>,
+    /// Whose those were that have ended, the last ones.
+    ended: VecDeque<(CallName, Identity)>,
+}
+
+impl Calls {
+    /// May this client hear what a server asks, should it ask about one of these calls?
+    fn may_hear(&self, client: &Identity, asked: &Asked) -> bool {
+        if client.is_anonymous() {
+            return true;
+        }
+        let may_hear = |call: &u64| {
+            let mut ended = self.ended.iter().rev();
+            let of = ended.find(|((server, ended), _)| ended == call && *server == asked.server);
+            of.is_some_and(|(_, of)| of.has_same_rights(client))
+        };
+        asked.given_up.len() < MOST_GIVEN_UP && asked.given_up.iter().all(may_hear)
+    }
 }
 
 /// A call that a server may ask about.
@@ -139,7 +161,7 @@ impl Desk {
         task: AskingTask,
     ) -> Entered {
         let entered = self.enter(server, call, asker, client);
-        if let Some(open) = self.open().get_mut(&entered.name) {
+        if let Some(open) = self.calls().open.get_mut(&entered.name) {
             open.task = Some(Arc::new(task));
         }
         entered
@@ -161,7 +183,7 @@ impl Desk {
             waits_for: Arc::default(),
             last_asked: Arc::default(),
         };
-        self.open().insert(name.clone(), open);
+        self.calls().open.insert(name.clone(), open);
         Entered {
             desk: Arc::clone(self),
             name,
@@ -169,13 +191,15 @@ impl Desk {
     }
 
     /// The call that a server asks about. On a pipe it does not say which one, and nobody must hear
-    /// what is meant for somebody else.
+    /// what is meant for somebody else, also if that one has just given up its call.
     pub(crate) fn asks_about(&self, asked: &Asked) -> Option<Open> {
-        let open = self.open();
+        let calls = self.calls();
         if let Some(call) = asked.call {
-            return open.get(&(Arc::clone(&asked.server), call)).cloned();
+            let name = (Arc::clone(&asked.server), call);
+            return calls.open.get(&name).cloned();
         }
-        let here = open
+        let here = calls
+            .open
             .iter()
             .filter(|((server, _), _)| *server == asked.server)
             .map(|((_, call), open)| (*call, open));
@@ -187,6 +211,9 @@ impl Desk {
             }
         }
         let found = likely(here.filter(|(_, open)| open.task.is_none()))?.clone();
+        if !calls.may_hear(&found.client, asked) {
+            return None;
+        }
         let number = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
         found.last_asked.store(number, Ordering::Relaxed);
         Some(found)
@@ -195,7 +222,8 @@ impl Desk {
     /// The call that a server's log belongs to. On a pipe it does not say; but if all calls that it
     /// works on there are of one connection, it is for nobody else.
     pub(crate) fn listener(&self, server: &Arc<str>, call: Option<u64>) -> Option<Context> {
-        let open = self.open();
+        let calls = self.calls();
+        let open = &calls.open;
         if let Some(call) = call {
             return open.get(&(Arc::clone(server), call))?.asker.context();
         }
@@ -222,8 +250,8 @@ impl Desk {
             .then_some(first)
     }
 
-    fn open(&self) -> MutexGuard<'_, HashMap<CallName, Open>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    fn calls(&self) -> MutexGuard<'_, Calls> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -255,6 +283,78 @@ pub(crate) struct Entered {
 
 impl Drop for Entered {
     fn drop(&mut self) {
-        self.desk.open().remove(&self.name);
+        let mut calls = self.desk.calls();
+        let Some(ended) = calls.open.remove(&self.name) else {
+            return;
+        };
+        if calls.ended.len() >= MOST_ENDED {
+            calls.ended.pop_front();
+        }
+        let name = (Arc::clone(&self.name.0), self.name.1);
+        calls.ended.push_back((name, ended.client));
+        drop(calls);
+        // What else there is of it may take longer than others are to wait.
+        drop(ended.asker);
+    }
+}
+
+/// Enough for those that were given up in the last moments; of others nobody knows, and nobody is
+/// asked.
+const MOST_ENDED: usize = 1_024;
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A call of somebody with this key, and where it hears what it is asked.
+    pub(crate) fn enter(
+        desk: &Arc<Desk>,
+        call: u64,
+        key: Option<&str>,
+    ) -> (Entered, mpsc::Receiver<Question>) {
+        let (questions, asked) = mpsc::channel(1);
+        let capabilities = serde_json::from_str(r#"{"elicitation": {"form": {}}}"#);
+        let asker = Asker::Later(Later {
+            questions,
+            capabilities: Arc::new(capabilities.unwrap()),
+            listener: Listener::default(),
+            lacks: Arc::default(),
+        });
+        let entered = desk.enter(&Arc::from("s"), call, asker, Identity::with_key(key));
+        (entered, asked)
+    }
+
+    /// A question on a pipe, after these calls were given up.
+    pub(crate) fn question(given_up: &[u64]) -> Asked {
+        let mut asked = Asked::by("s", "elicitation/create");
+        asked.given_up = given_up.to_vec();
+        asked
+    }
+
+    #[test]
+    fn nobody_is_asked_about_a_call_that_somebody_else_gave_up() {
+        let desk = Arc::new(Desk::default());
+        let (first, _) = enter(&desk, 1, Some("ada"));
+        let (_second, _) = enter(&desk, 2, Some("bob"));
+        // Of two, it is not known which one.
+        assert!(desk.asks_about(&question(&[])).is_none());
+        drop(first);
+        assert!(desk.asks_about(&question(&[1])).is_none());
+        // Once the server must have heard of it, there is only one that it can be.
+        assert!(desk.asks_about(&question(&[])).is_some());
+    }
+
+    #[test]
+    fn whoever_gave_up_a_call_is_asked_about_the_next() {
+        for key in [Some("ada"), None] {
+            let desk = Arc::new(Desk::default());
+            let (first, _) = enter(&desk, 1, key);
+            let (_second, _) = enter(&desk, 2, key);
+            drop(first);
+            assert!(desk.asks_about(&question(&[1])).is_some(), "{key:?}");
+            // Nobody knows whose that was: where there are keys, it may have been anybody's.
+            let is_asked = desk.asks_about(&question(&[1, 99])).is_some();
+            assert_eq!(is_asked, key.is_none());
+        }
     }
 }

@@ -41,6 +41,16 @@ impl Identity {
         }
     }
 
+    /// Somebody with this key, or without one.
+    #[cfg(test)]
+    pub(crate) fn with_key(key: Option<&str>) -> Self {
+        Self {
+            connection: None,
+            principal: key.map(|key| (None, key.to_owned())),
+            stateless: Some(None),
+        }
+    }
+
     /// Is it still there? Nobody knows of a client that has no connection.
     pub(crate) fn is_connected(&self) -> Option<bool> {
         match (&self.stateless, &self.connection) {
@@ -60,9 +70,9 @@ impl Identity {
         self.stateless.is_some() && self.stateless == other.stateless && self.has_same_rights(other)
     }
 
-    /// Is it known who it is?
-    pub(crate) const fn is_known(&self) -> bool {
-        self.principal.is_some()
+    /// Is it nobody in particular? Where callers are known, nobody is.
+    pub(crate) const fn is_anonymous(&self) -> bool {
+        self.principal.is_none()
     }
 
     /// May the one know what the other does? Those without keys are all on this machine.

@@ -73,21 +73,44 @@ impl ServerHost {
         }
     }
 
-    fn asks_about(&self, asked: &Asked) -> Result<Open, Refusal> {
-        self.desk.asks_about(asked).ok_or_else(|| {
-            let method = asked.method;
-            let message = format!("{method}: it is not known which call this is about");
-            Refusal::from(ErrorObject::invalid_request(message))
-        })
+    /// Asks the client of the call that this is about. Where that can only be guessed, and the call
+    /// ends before there is an answer, it was about another one.
+    async fn ask<T, F: Future<Output = Result<T, AskError>>>(
+        &self,
+        asked: &Asked,
+        ask: impl Fn(Open) -> F,
+    ) -> Result<T, Refusal> {
+        let mut guesses = 0;
+        loop {
+            let Some(open) = self.desk.asks_about(asked) else {
+                let method = asked.method;
+                let message = format!("{method}: it is not known which call this is about");
+                return Err(ErrorObject::invalid_request(message).into());
+            };
+            let _waiting = open.waits();
+            let outcome = ask(open.clone()).await;
+            let has_ended = matches!(outcome, Err(AskError::Ended));
+            if !has_ended || asked.call.is_some() || guesses >= MOST_GUESSES {
+                return outcome.map_err(refusal);
+            }
+            guesses += 1;
+        }
     }
 
     async fn elicit(
         &self,
         asked: Asked,
-        mut params: ElicitRequestParams,
+        params: ElicitRequestParams,
     ) -> Result<ElicitResult, Refusal> {
-        let open = self.asks_about(&asked)?;
-        let _waiting = open.waits();
+        let asking = |open| self.elicit_about(open, params.clone());
+        self.ask(&asked, asking).await
+    }
+
+    async fn elicit_about(
+        &self,
+        open: Open,
+        mut params: ElicitRequestParams,
+    ) -> Result<ElicitResult, AskError> {
         match &open.asker {
             Asker::Now(context) => {
                 if let ElicitRequestParams::Url(visit) = &params
@@ -99,7 +122,7 @@ impl ServerHost {
                     let params = encode(&params)?;
                     return put(context, Method::ElicitationCreate, Some(&params), task).await;
                 }
-                context.elicit_with(NAME, params).await.map_err(refusal)
+                context.elicit_with(NAME, params).await
             }
             Asker::Later(later) => {
                 let declared = &later.capabilities;
@@ -150,55 +173,13 @@ impl Host for ServerHost {
         asked: Asked,
     ) -> Answering<'_, CreateMessageResult> {
         Box::pin(async move {
-            let open = self.asks_about(&asked)?;
-            let _waiting = open.waits();
-            let mut request = request;
-            match &open.asker {
-                Asker::Now(context) => {
-                    if let Some(task) = &open.task {
-                        let params = encode(&request)?;
-                        let method = Method::SamplingCreateMessage;
-                        return put(context, method, Some(&params), task).await;
-                    }
-                    context.sample(NAME, request).await.map_err(refusal)
-                }
-                Asker::Later(later) => {
-                    let declared = &later.capabilities;
-                    let wants_tools = request.tools.is_some() || request.tool_choice.is_some();
-                    let (can, wanted) = match wants_tools {
-                        true => (
-                            declared.accepts_sampling_tools(),
-                            json!({"sampling": {"tools": {}}}),
-                        ),
-                        false => (declared.accepts_sampling(), json!({"sampling": {}})),
-                    };
-                    later.check(can, Method::SamplingCreateMessage, wanted)?;
-                    request.step_down(Revision::LATEST);
-                    later.ask(InputRequest::sampling(&request)).await
-                }
-            }
+            let asking = |open| sample(open, request.clone());
+            self.ask(&asked, asking).await
         })
     }
 
     fn list_roots(&self, asked: Asked) -> Answering<'_, ListRootsResult> {
-        Box::pin(async move {
-            let open = self.asks_about(&asked)?;
-            let _waiting = open.waits();
-            match &open.asker {
-                Asker::Now(context) => {
-                    if let Some(task) = &open.task {
-                        return put(context, Method::RootsList, None, task).await;
-                    }
-                    let roots = context.roots(NAME).await.map_err(refusal)?;
-                    Ok(ListRootsResult::new(roots))
-                }
-                Asker::Later(later) => {
-                    let can = later.capabilities.accepts_roots();
-                    later.check(can, Method::RootsList, json!({"roots": {}}))?;
-                    later.ask(Ok(InputRequest::roots())).await
-                }
-            }
-        })
+        Box::pin(async move { self.ask(&asked, list_roots).await })
     }
 
     fn hear_change(&self, change: Change) {
@@ -237,46 +218,91 @@ async fn put<T: DeserializeOwned>(
     method: Method,
     params: Option<&Payload>,
     task: &AskingTask,
-) -> Result<T, Refusal> {
+) -> Result<T, AskError> {
     let meta = json!({meta_key::RELATED_TASK: {"taskId": task.shown}});
     let meta = meta.as_object().cloned().unwrap_or_default();
     let params = Payload::with_meta(params, &meta);
-    let answer = context.put(method, Some(params)).await.map_err(refusal)?;
+    let answer = context.put(method, Some(params)).await?;
     answer
         .decode()
-        .map_err(|error| refusal(AskError::BadAnswer(error.to_string())))
+        .map_err(|error| AskError::BadAnswer(error.to_string()))
 }
 
-fn encode(params: &impl serde::Serialize) -> Result<Payload, Refusal> {
-    Payload::encode(params).map_err(|error| Refusal::bad_question(error.to_string()))
+fn encode(params: &impl serde::Serialize) -> Result<Payload, AskError> {
+    Payload::encode(params).map_err(|error| AskError::BadQuestion(error.to_string()))
+}
+
+async fn sample(
+    open: Open,
+    mut request: CreateMessageRequestParams,
+) -> Result<CreateMessageResult, AskError> {
+    match &open.asker {
+        Asker::Now(context) => {
+            if let Some(task) = &open.task {
+                let params = encode(&request)?;
+                let method = Method::SamplingCreateMessage;
+                return put(context, method, Some(&params), task).await;
+            }
+            context.sample(NAME, request).await
+        }
+        Asker::Later(later) => {
+            let declared = &later.capabilities;
+            let wants_tools = request.tools.is_some() || request.tool_choice.is_some();
+            let (can, wanted) = match wants_tools {
+                true => (
+                    declared.accepts_sampling_tools(),
+                    json!({"sampling": {"tools": {}}}),
+                ),
+                false => (declared.accepts_sampling(), json!({"sampling": {}})),
+            };
+            later.check(can, Method::SamplingCreateMessage, wanted)?;
+            request.step_down(Revision::LATEST);
+            later.ask(InputRequest::sampling(&request)).await
+        }
+    }
+}
+
+async fn list_roots(open: Open) -> Result<ListRootsResult, AskError> {
+    match &open.asker {
+        Asker::Now(context) => {
+            if let Some(task) = &open.task {
+                return put(context, Method::RootsList, None, task).await;
+            }
+            context.roots(NAME).await.map(ListRootsResult::new)
+        }
+        Asker::Later(later) => {
+            let can = later.capabilities.accepts_roots();
+            later.check(can, Method::RootsList, json!({"roots": {}}))?;
+            later.ask(Ok(InputRequest::roots())).await
+        }
+    }
 }
 
 impl Later {
     /// Can the client be asked this? If not, it is told what it would have to declare, should the
     /// call fail for it.
-    fn check(&self, can: bool, method: Method, wanted: Value) -> Result<(), Refusal> {
+    fn check(&self, can: bool, method: Method, wanted: Value) -> Result<(), AskError> {
         if can {
             return Ok(());
         }
         let wanted: ClientCapabilities = serde_json::from_value(wanted).unwrap_or_default();
         // The first thing that it lacks says enough.
         let _ = self.lacks.set(ErrorObject::missing_capabilities(wanted));
-        Err(refusal(AskError::NotDeclared(method)))
+        Err(AskError::NotDeclared(method))
     }
 
     async fn ask<T: DeserializeOwned>(
         &self,
         question: Result<InputRequest, serde_json::Error>,
-    ) -> Result<T, Refusal> {
-        let request = question.map_err(|error| Refusal::bad_question(error.to_string()))?;
+    ) -> Result<T, AskError> {
+        let request = question.map_err(|error| AskError::BadQuestion(error.to_string()))?;
         let (answer, answered) = oneshot::channel();
-        let gone = || refusal(AskError::Ended);
         let asked = self.questions.send(Question { request, answer }).await;
-        asked.map_err(|_| gone())?;
-        let answer = answered.await.map_err(|_| gone())?;
+        asked.map_err(|_| AskError::Ended)?;
+        let answer = answered.await.map_err(|_| AskError::Ended)?;
         answer
             .decode()
-            .map_err(|error| refusal(AskError::BadAnswer(error.to_string())))
+            .map_err(|error| AskError::BadAnswer(error.to_string()))
     }
 }
 
@@ -298,5 +324,38 @@ fn refusal(error: AskError) -> Refusal {
     }
 }
 
+/// More calls than end in the time that a client takes to answer.
+const MOST_GUESSES: u32 = 16;
+
 /// Clients of the handshake era do not see it.
 const NAME: &str = "question";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::desk::tests::{enter, question};
+
+    #[tokio::test]
+    async fn a_question_goes_to_the_next_call_when_the_one_that_was_taken_for_it_ends() {
+        let desk = Arc::new(Desk::default());
+        let host = ServerHost::of_all(&desk, "s");
+        let (_first, mut first_asked) = enter(&desk, 1, Some("ada"));
+        let (second, mut second_asked) = enter(&desk, 2, Some("ada"));
+        let schema = switchboard_client::RawJson::encode(&json!({"type": "object"})).unwrap();
+        let form = ElicitRequestFormParams::new("Who?", schema);
+        let asking = host.fill_form(form, question(&[]));
+        let answering = async {
+            // The newest is taken for the one that asks. It is given up before it is answered.
+            let taken = second_asked.recv().await.unwrap();
+            drop((second, taken));
+            let again = first_asked.recv().await.unwrap();
+            let answer = switchboard_client::Payload::encode(&json!({"action": "decline"}));
+            again.answer.send(answer.unwrap()).unwrap();
+        };
+        let (answer, ()) = tokio::join!(asking, answering);
+        assert_eq!(
+            answer.unwrap().action,
+            switchboard_client::types::ElicitAction::Decline
+        );
+    }
+}
