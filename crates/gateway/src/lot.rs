@@ -2,7 +2,8 @@
 //!
 //! A server of the handshake era has asked in the midst of a call. The call goes on there, while
 //! the client's request ends with the question; what it brings back with the answer names the
-//! call. Nothing is called twice: a call is taken out of the lot by whoever comes first.
+//! call. Nothing is called twice: a call is taken out of the lot by whoever comes first. One that
+//! ends meanwhile gives its server back what it holds there, and keeps its outcome.
 //!
 //! Specification: 2026-07-28 basic/patterns/mrtr.
 
@@ -11,7 +12,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use switchboard_server::access::Principal;
-use tokio::task::AbortHandle;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
 
 use crate::relay::Pursuit;
 
@@ -33,8 +36,10 @@ struct Places {
 
 #[derive(Debug)]
 struct Parked {
-    call: Pursuit,
-    expiry: AbortHandle,
+    /// Looks after the call, and gives it back when it is asked to. None if nobody came in time.
+    keeping: JoinHandle<Option<Pursuit>>,
+    /// Dropped when somebody comes for it.
+    wait: oneshot::Sender<()>,
     caller: Option<Arc<Principal>>,
 }
 
@@ -63,7 +68,7 @@ impl Lot {
     /// When there are too many. The call ends.
     pub(crate) fn park(
         self: &Arc<Self>,
-        call: Pursuit,
+        mut call: Pursuit,
         caller: Option<&Principal>,
     ) -> Result<u64, Full> {
         let mut places = self.places();
@@ -83,16 +88,20 @@ impl Lot {
         places.last += 1;
         let number = places.last;
         let (lot, life) = (Arc::downgrade(self), self.life);
-        let expiry = tokio::spawn(async move {
-            tokio::time::sleep(life).await;
+        let (wait, taken) = oneshot::channel();
+        let keeping = tokio::spawn(async move {
+            if timeout(life, keep(&mut call, taken)).await.is_ok() {
+                return Some(call);
+            }
             if let Some(lot) = lot.upgrade() {
                 let expired = lot.places().calls.remove(&number);
                 drop(expired);
             }
+            None
         });
         let parked = Parked {
-            call,
-            expiry: expiry.abort_handle(),
+            keeping,
+            wait,
             caller: caller.cloned().map(Arc::new),
         };
         places.calls.insert(number, parked);
@@ -105,13 +114,24 @@ impl Lot {
     }
 
     /// Takes a call up again, if it still waits.
-    pub(crate) fn take(&self, number: u64) -> Option<Pursuit> {
-        let parked = self.places().calls.remove(&number)?;
-        parked.expiry.abort();
-        Some(parked.call)
+    pub(crate) async fn take(&self, number: u64) -> Option<Pursuit> {
+        let Parked { keeping, wait, .. } = self.places().calls.remove(&number)?;
+        drop(wait);
+        // It is not aborted, and does not panic.
+        keeping.await.ok().flatten()
     }
 
     fn places(&self) -> MutexGuard<'_, Places> {
         self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Has a call go on until somebody comes for it.
+async fn keep(call: &mut Pursuit, mut taken: oneshot::Receiver<()>) {
+    tokio::select! {
+        biased;
+        _ = &mut taken => return,
+        () = call.go_on() => {}
+    }
+    let _ = taken.await;
 }

@@ -46,6 +46,8 @@ pub(crate) struct Pursuit {
     /// Questions that wait for the client.
     open: BTreeMap<String, Question>,
     asked: u32,
+    /// What came of it while nobody listened.
+    outcome: Option<Result<Payload, HubError>>,
 }
 
 impl Pursuit {
@@ -53,6 +55,17 @@ impl Pursuit {
         self.asked += 1;
         self.open
             .insert(format!("question-{}", self.asked), question);
+    }
+
+    /// Goes on while nobody listens, until the call has ended. What was asked in its name and has
+    /// no answer then was about another call, and can be asked there.
+    pub(crate) async fn go_on(&mut self) {
+        if self.outcome.is_none() {
+            self.outcome = Some((&mut self.call).await);
+        }
+        self.questions.close();
+        while self.questions.try_recv().is_ok() {}
+        self.open.clear();
     }
 
     /// A call that failed, and for which the client could not be asked, failed for that.
@@ -96,7 +109,7 @@ pub(super) async fn pursue<O: Operation<Output = Payload>>(
             call.await.map_err(Failed::Hub)
         }
         Era::Stateless => {
-            let pursuit = match returned(relay, context)? {
+            let pursuit = match returned(relay, context).await? {
                 Some(pursuit) => pursuit,
                 None => begin(room, call, context),
             };
@@ -151,12 +164,13 @@ fn begin<O: Operation<Output = Payload>>(
         lacks,
         open: BTreeMap::new(),
         asked: 0,
+        outcome: None,
     }
 }
 
 /// The call that a client comes back for, with the answers that it brings. None if what it brings
 /// is not ours: then it is for the server.
-fn returned(relay: &Inner, context: &Context) -> Result<Option<Pursuit>, Failed> {
+async fn returned(relay: &Inner, context: &Context) -> Result<Option<Pursuit>, Failed> {
     let bad = |message: &str| Failed::Here(ErrorObject::invalid_params(message));
     let Some(params) = context.params() else {
         return Ok(None);
@@ -173,7 +187,7 @@ fn returned(relay: &Inner, context: &Context) -> Result<Option<Pursuit>, Failed>
     let answers = params.member("inputResponses").unwrap_or(b"{}");
     let answers: BTreeMap<String, RawJson> = serde_json::from_slice(answers)
         .map_err(|error| bad(&format!("inputResponses: {error}")))?;
-    let mut pursuit = relay.lot.take(number).ok_or_else(|| bad(ended))?;
+    let mut pursuit = relay.lot.take(number).await.ok_or_else(|| bad(ended))?;
     for (name, answer) in answers {
         if let Some(question) = pursuit.open.remove(&name)
             && let Ok(answer) = Payload::encode(&answer)
@@ -188,6 +202,9 @@ fn returned(relay: &Inner, context: &Context) -> Result<Option<Pursuit>, Failed>
 
 /// Waits for the result, or for a question. One that the client has not answered is asked again.
 async fn follow(relay: &Inner, context: &Context, mut pursuit: Pursuit) -> Result<Payload, Failed> {
+    if let Some(outcome) = pursuit.outcome.take() {
+        return pursuit.judge(outcome);
+    }
     // A server may give up waiting.
     pursuit
         .open

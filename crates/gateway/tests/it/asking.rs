@@ -143,6 +143,39 @@ async fn a_question_that_is_left_open_is_asked_again_and_its_call_runs_once() {
     cell.close().await;
 }
 
+#[tokio::test]
+async fn a_call_that_ends_while_its_client_is_asked_keeps_its_outcome() {
+    let eras = Eras {
+        client: Era::Stateless,
+        server: Era::Handshake,
+    };
+    let cell = Cell::open(eras, &["one"]).await;
+    let first = ask(&cell, json!({"name": "one__greet"})).await.unwrap();
+    let (name, state) = question(&first);
+    // The server ends. Nobody waits for the call, and all the same it is over.
+    assert_eq!(in_flight(&cell), 1);
+    soon(cell.gateway.hub().disconnect("one")).await.unwrap();
+    soon(async {
+        while in_flight(&cell) > 0 {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    let answer = json!({"action": "accept", "content": {"name": "Ada"}});
+    let answers = json!({"name": "one__greet", "requestState": state,
+        "inputResponses": {name: answer}});
+    let error = ask(&cell, answers).await.unwrap_err();
+    assert_eq!(error.code, ErrorCode::INTERNAL_ERROR, "{error:?}");
+    cell.close().await;
+}
+
+/// How many calls are under way at the servers.
+fn in_flight(cell: &Cell) -> u64 {
+    let servers = cell.gateway.hub().metrics().snapshot().servers;
+    let operations = servers.iter().flat_map(|server| &server.operations);
+    operations.map(|operation| operation.in_flight).sum()
+}
+
 /// Calls a tool as somebody who answers later.
 async fn ask(cell: &Cell, params: Value) -> Result<Value, ErrorObject> {
     let mut whom = OnBehalf::new(RawJson::encode(&json!({"elicitation": {}})).unwrap());
