@@ -97,7 +97,7 @@ impl Service for Relay {
             let (relay, uri, connection) = (Arc::clone(&self.0), uri.clone(), connection.clone());
             let room = Arc::clone(&room);
             tokio::spawn(async move {
-                let added = relay.watches.add(&room, &uri, connection).await;
+                let added = relay.watches.add_late(&room, &uri, connection).await;
                 if let Err(error) = added {
                     tracing::debug!("{uri} is not watched: {error}");
                 }

@@ -53,6 +53,24 @@ impl Watches {
         Ok(())
     }
 
+    /// The same for a connection that was told already that it will hear: what has changed before
+    /// the server agreed was missed, so it is told that something may have.
+    pub(crate) async fn add_late(
+        self: &Arc<Self>,
+        room: &Arc<Room>,
+        uri: &str,
+        connection: Connection,
+    ) -> Result<(), HubError> {
+        if self.join(room, uri, &connection) {
+            return Ok(());
+        }
+        self.add(room, uri, connection.clone()).await?;
+        connection.tell(&Change::Resource {
+            uri: uri.to_owned(),
+        });
+        Ok(())
+    }
+
     /// A connection wants to hear of a resource no more.
     pub(crate) fn remove(&self, room: &Arc<Room>, uri: &str, connection: &Connection) {
         let mut watched = self.watched();
