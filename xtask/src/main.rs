@@ -1,4 +1,4 @@
-//! The workspace's own commands: `cargo xtask check`, `interop`, `bench`, `pictures`.
+//! The workspace's own commands: `cargo xtask check`, `interop`, `bench`, `soak`, `pictures`.
 //!
 //! This file reads the command line and turns the outcome into an exit code.
 //! What a command does is in the file of its name; only `report.rs` prints.
@@ -13,6 +13,7 @@ mod pictures;
 mod process;
 mod report;
 mod skips;
+mod soak;
 mod tools;
 mod workspace;
 
@@ -66,6 +67,7 @@ fn main() -> ExitCode {
             Ok(options) => single("bench gateway", || bench::gateway(&workspace, &options)),
             Err(reason) => return refuse(&reason),
         },
+        ["soak", options @ ..] => single("soak", || soak::run(&workspace, options)),
         ["pictures"] => single("pictures", || pictures::run(&workspace)),
         _ => return refuse(&format!("unknown command: {}", words.join(" "))),
     };
@@ -105,5 +107,11 @@ cargo xtask <command>
     --rounds N     how often each program has its turn (3)
     --only A,B     only programs whose names begin so
     --instructions also counts instructions, with valgrind
+  soak             a real gateway under load and faults: lost, wrong, hung, leaked
+    --for TIME     how long: 90s, 10m, 1h (60s)
+    --clients N    how many of them (20); --servers N: of these (10); --workers N: calls each (4)
+    --seed N       what is done, by chance (1)
+    --plot FILE    memory, descriptors, processes and calls as curves
+    --keep FOLDER  where the files of the run stay
   pictures         the command line as it looks, into docs/pictures; needs tmux, and chromium for
                    the Inspector";

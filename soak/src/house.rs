@@ -1,0 +1,429 @@
+//! The gateway as it is run, and the servers before it.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Map, Value, json};
+use switchboard_protocol::Era;
+use switchboard_testkit::fault_proxy::TcpProxy;
+
+use crate::options::Options;
+use crate::proc;
+
+/// A server, as the gateway is told of it.
+#[derive(Debug)]
+pub(crate) struct Behind {
+    pub(crate) name: String,
+    pub(crate) era: Era,
+    pub(crate) kind: Kind,
+    runs: PathBuf,
+    /// What the file says of it now.
+    pub(crate) is_listed: bool,
+    pub(crate) is_banned: bool,
+    edition: u64,
+}
+
+/// How a server is reached.
+#[derive(Debug)]
+pub(crate) enum Kind {
+    /// Started by the gateway.
+    Stdio {
+        /// Each client has one alone.
+        per_client: bool,
+        /// Started when it is needed, and ended when it is not.
+        lazy: bool,
+        /// The seed of what stands between.
+        pipe: Option<u64>,
+    },
+    /// Started by us, behind a proxy.
+    Http {
+        port: u16,
+        proxy: TcpProxy,
+        child: Option<Child>,
+    },
+}
+
+impl Behind {
+    fn plan(number: usize, folder: &Path, seed: u64) -> Result<Self, String> {
+        let seed = seed.wrapping_mul(31).wrapping_add(number as u64);
+        let stdio = |per_client, lazy, pipe| Kind::Stdio {
+            per_client,
+            lazy,
+            pipe,
+        };
+        let (era, kind) = match number % 10 {
+            0 => (Era::Handshake, stdio(false, false, None)),
+            1 => (Era::Stateless, stdio(false, false, Some(seed))),
+            2 | 6 => (Era::Handshake, http(seed)?),
+            3 | 7 => (Era::Stateless, http(seed)?),
+            4 => (Era::Handshake, stdio(true, false, None)),
+            5 => (Era::Stateless, stdio(false, false, None)),
+            8 => (Era::Handshake, stdio(false, false, Some(seed))),
+            _ => (Era::Handshake, stdio(false, true, None)),
+        };
+        let name = format!("s{number}");
+        Ok(Self {
+            runs: folder.join(format!("{name}.runs")),
+            name,
+            era,
+            kind,
+            is_listed: true,
+            is_banned: false,
+            edition: 0,
+        })
+    }
+
+    /// Can it say which client it asks?
+    pub(crate) const fn knows_whom_it_asks(&self) -> bool {
+        match (&self.kind, self.era) {
+            (_, Era::Stateless) | (Kind::Http { .. }, _) => true,
+            (Kind::Stdio { per_client, .. }, _) => *per_client,
+        }
+    }
+
+    pub(crate) const fn is_per_client(&self) -> bool {
+        matches!(
+            &self.kind,
+            Kind::Stdio {
+                per_client: true,
+                ..
+            }
+        )
+    }
+
+    fn words(&self) -> Vec<String> {
+        let era = match self.era {
+            Era::Handshake => "handshake",
+            Era::Stateless => "stateless",
+        };
+        let runs = self.runs.display().to_string();
+        let words = ["serve", "--name", &self.name, "--era", era, "--runs", &runs];
+        words.map(str::to_owned).to_vec()
+    }
+
+    fn entry(&self, program: &str) -> Value {
+        let mut own = Map::new();
+        if self.is_banned {
+            own.insert("tools".to_owned(), json!({"deny": ["banned"]}));
+        }
+        let mut entry = match &self.kind {
+            Kind::Stdio {
+                per_client,
+                lazy,
+                pipe,
+            } => {
+                if *per_client {
+                    own.insert("share".to_owned(), json!("per-client"));
+                }
+                if *lazy {
+                    own.insert("start".to_owned(), json!("lazy"));
+                    own.insert("idle".to_owned(), json!("50ms"));
+                }
+                let mut words = self.words();
+                words.extend(["--edition".to_owned(), self.edition.to_string()]);
+                if let Some(seed) = pipe {
+                    let before = ["pipe", &seed.to_string(), "--", program].map(str::to_owned);
+                    words.splice(0..0, before);
+                }
+                json!({"command": program, "args": words})
+            }
+            Kind::Http { proxy, .. } => {
+                let url = format!("http://{}/mcp", proxy.address());
+                json!({"url": url, "headers": {"x-edition": self.edition.to_string()}})
+            }
+        };
+        entry["x-switchboard"] = Value::Object(own);
+        entry
+    }
+
+    /// Starts a server over HTTP, and waits until it listens.
+    pub(crate) fn start(&mut self, program: &Path) -> Result<(), String> {
+        let words = self.words();
+        let name = self.name.clone();
+        let Kind::Http { port, child, .. } = &mut self.kind else {
+            return Ok(());
+        };
+        let mut command = Command::new(program);
+        command.args(words).args(["--http", &port.to_string()]);
+        command.stdin(Stdio::null()).stdout(Stdio::null());
+        let started = command
+            .spawn()
+            .map_err(|error| format!("{name}: {error}"))?;
+        *child = Some(started);
+        wait_for(&name, START, || {
+            TcpStream::connect((Ipv4Addr::LOCALHOST, *port)).is_ok()
+        })
+    }
+
+    /// Kills a server over HTTP. When it returns, nothing of its connections is left.
+    pub(crate) fn kill(&mut self) {
+        if let Kind::Http { child, proxy, .. } = &mut self.kind
+            && let Some(mut child) = child.take()
+        {
+            // It may have ended.
+            let _ = child.kill();
+            let _ = child.wait();
+            proxy.cut(switchboard_testkit::fault_proxy::Cut::Both);
+        }
+    }
+
+    /// What it has run: who called, and which of their calls.
+    pub(crate) fn runs(&self) -> Vec<(String, u64)> {
+        let text = fs::read_to_string(&self.runs).unwrap_or_default();
+        let lines = text.lines().filter_map(|line| line.split_once(' '));
+        lines
+            .filter_map(|(caller, number)| Some((caller.to_owned(), number.parse().ok()?)))
+            .collect()
+    }
+}
+
+impl Drop for Behind {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+fn http(seed: u64) -> Result<Kind, String> {
+    let port = free_port()?;
+    let proxy = TcpProxy::start(SocketAddr::from((Ipv4Addr::LOCALHOST, port)), seed);
+    Ok(Kind::Http {
+        port,
+        proxy: proxy.map_err(|error| error.to_string())?,
+        child: None,
+    })
+}
+
+fn free_port() -> Result<u16, String> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
+    let address = listener.and_then(|listener| listener.local_addr());
+    address
+        .map(|address| address.port())
+        .map_err(|error| error.to_string())
+}
+
+/// The gateway and all servers.
+#[derive(Debug)]
+pub(crate) struct House {
+    pub(crate) servers: Vec<Behind>,
+    pub(crate) address: SocketAddr,
+    pub(crate) folder: PathBuf,
+    gateway: PathBuf,
+    program: PathBuf,
+    clients: usize,
+    child: Child,
+}
+
+impl House {
+    pub(crate) fn open(options: &Options, folder: &Path) -> Result<Self, String> {
+        let program = std::env::current_exe().map_err(|error| error.to_string())?;
+        let mut servers = Vec::new();
+        for number in 0..options.servers {
+            let mut server = Behind::plan(number, folder, options.seed)?;
+            server.start(&program)?;
+            servers.push(server);
+        }
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, free_port()?));
+        let config = folder.join("mcp.json");
+        let text = config_text(&servers, &program, options.clients);
+        fs::write(&config, text).map_err(|error| error.to_string())?;
+        let log = fs::File::create(folder.join("gateway.log"));
+        let log = log.map_err(|error| error.to_string())?;
+        let mut command = command(&options.gateway, folder);
+        command.arg("serve").arg("--http").arg(address.to_string());
+        let callers = format!("callsPerCaller={CALLS_PER_CALLER}");
+        command.args(["--limit", &callers, "--limit", "parkedPerCaller=1000"]);
+        command.args(["--limit", "parked=10000", "--audit"]);
+        command.arg(folder.join("audit.jsonl"));
+        command.arg("--config").arg(&config);
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(log);
+        let child = command
+            .spawn()
+            .map_err(|error| format!("{}: {error}", options.gateway.display()))?;
+        let house = Self {
+            servers,
+            address,
+            folder: folder.to_owned(),
+            gateway: options.gateway.clone(),
+            program,
+            clients: options.clients,
+            child,
+        };
+        wait_for("the gateway", START, || {
+            get(house.address, "/healthz").is_ok()
+        })?;
+        Ok(house)
+    }
+
+    pub(crate) fn id(&self) -> i32 {
+        self.child.id() as i32
+    }
+
+    /// The configuration as it is to be now.
+    pub(crate) fn text(&self) -> String {
+        config_text(&self.servers, &self.program, self.clients)
+    }
+
+    pub(crate) fn config(&self) -> PathBuf {
+        self.folder.join("mcp.json")
+    }
+
+    pub(crate) fn program(&self) -> &Path {
+        &self.program
+    }
+
+    /// Makes one server another, as far as the file can tell.
+    pub(crate) fn next_edition(&mut self, server: usize) {
+        self.servers[server].edition += 1;
+    }
+
+    /// A command of the gateway's own program.
+    pub(crate) fn command(&self, words: &[&str]) -> Command {
+        let mut command = command(&self.gateway, &self.folder);
+        command.args(words).arg("--config").arg(self.config());
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        command
+    }
+
+    /// How a client starts a gateway of its own before this one.
+    pub(crate) fn chain(&self, client: usize, mode: &str) -> Result<Vec<String>, String> {
+        let file = self.folder.join(format!("chain-{client}.json"));
+        let text = json!({"mcpServers": {"gateway": {
+            "url": format!("http://{}/mcp", self.address),
+            "headers": {"authorization": format!("Bearer {}", key(client))},
+            "x-switchboard": {"era": mode},
+        }}});
+        fs::write(&file, text.to_string()).map_err(|error| error.to_string())?;
+        let (program, file) = (self.gateway.display(), file.display());
+        Ok([
+            program.to_string(),
+            "serve".to_owned(),
+            "--names".to_owned(),
+            "plain".to_owned(),
+            "--config".to_owned(),
+            file.to_string(),
+        ]
+        .to_vec())
+    }
+
+    /// What the gateway says of itself.
+    pub(crate) fn metrics(&self) -> Result<String, String> {
+        get(self.address, "/metrics")
+    }
+
+    /// Has the gateway end, and says how it did and what it left behind.
+    pub(crate) fn close(&mut self, patience: Duration) -> Result<(), String> {
+        let before = proc::descendants(self.id());
+        proc::signal(self.id(), rustix::process::Signal::TERM);
+        let until = Instant::now() + patience;
+        let status = loop {
+            match self.child.try_wait() {
+                Ok(Some(status)) => break status,
+                Ok(None) if Instant::now() < until => thread::sleep(Duration::from_millis(20)),
+                _ => return Err("the gateway did not end when it was told to".to_owned()),
+            }
+        };
+        if !status.success() {
+            return Err(format!("the gateway ended with {status}"));
+        }
+        let left: Vec<String> = before
+            .iter()
+            .filter(|found| proc::is_alive(found.id))
+            .map(|found| found.words.join(" "))
+            .collect();
+        match left.is_empty() {
+            true => Ok(()),
+            false => Err(format!("it left processes behind: {}", left.join("; "))),
+        }
+    }
+}
+
+impl Drop for House {
+    fn drop(&mut self) {
+        // Only if it was not closed.
+        if let Ok(None) = self.child.try_wait() {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+}
+
+/// The key of a client.
+pub(crate) fn key(client: usize) -> String {
+    format!("key-of-client-{client}-0123456789abcdef")
+}
+
+/// A program that finds its files in this folder only.
+fn command(program: &Path, folder: &Path) -> Command {
+    let mut command = Command::new(program);
+    command.env("XDG_RUNTIME_DIR", folder);
+    command.env("XDG_CACHE_HOME", folder.join("cache"));
+    command.env("XDG_CONFIG_HOME", folder.join("config"));
+    command
+}
+
+fn config_text(servers: &[Behind], program: &Path, clients: usize) -> String {
+    let program = program.display().to_string();
+    let listed = servers.iter().filter(|server| server.is_listed);
+    let entries: Map<String, Value> = listed
+        .map(|server| (server.name.clone(), server.entry(&program)))
+        .collect();
+    let keys: Vec<Value> = (0..clients)
+        .map(|client| json!({"name": format!("c{client}"), "value": key(client)}))
+        .collect();
+    let text = json!({
+        "mcpServers": entries,
+        "x-switchboard": {"gateway": {"keys": keys}},
+    });
+    format!("{text:#}\n")
+}
+
+fn wait_for(what: &str, limit: Duration, is_there: impl Fn() -> bool) -> Result<(), String> {
+    let until = Instant::now() + limit;
+    while !is_there() {
+        if Instant::now() > until {
+            return Err(format!("{what} did not start"));
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    Ok(())
+}
+
+/// Asks for a page.
+fn get(address: SocketAddr, path: &str) -> Result<String, String> {
+    let asked = || -> std::io::Result<String> {
+        let mut stream = TcpStream::connect(address)?;
+        stream.set_read_timeout(Some(Duration::from_secs(10)))?;
+        let key = key(0);
+        write!(
+            stream,
+            "GET {path} HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {key}\r\n\
+             connection: close\r\n\r\n"
+        )?;
+        let mut text = String::new();
+        stream.read_to_string(&mut text)?;
+        Ok(text)
+    };
+    let text = asked().map_err(|error| format!("{path}: {error}"))?;
+    match text.starts_with("HTTP/1.1 200") {
+        true => Ok(text),
+        false => Err(format!(
+            "{path}: {}",
+            text.lines().next().unwrap_or_default()
+        )),
+    }
+}
+
+const START: Duration = Duration::from_secs(30);
+/// More than a client has in flight, less than it has when it is greedy.
+pub(crate) const CALLS_PER_CALLER: usize = 64;
