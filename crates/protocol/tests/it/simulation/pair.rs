@@ -51,7 +51,6 @@ pub(crate) fn run(setups: &[(ClientConfig, ServerConfig)], seed: u64, trace: &mu
     let (client, server) = random.pick(setups).clone();
     trace.note(|| format!("{:?} {:?} {:?}", client.mode, client.wire, server.revisions));
     let mut model = Model {
-        wire: client.wire,
         pair: Pair::new(client, server),
         random,
         trace,
@@ -71,7 +70,6 @@ pub(crate) fn run(setups: &[(ClientConfig, ServerConfig)], seed: u64, trace: &mu
 
 struct Model<'a> {
     pair: Pair,
-    wire: Wire,
     random: Random,
     trace: &'a mut Trace,
     opened: bool,
