@@ -33,7 +33,7 @@ pub(crate) struct Desk {
 #[derive(Debug, Default)]
 struct Calls {
     open: HashMap<CallName, Open>,
-    /// Whose those were that have ended, the last ones.
+    /// Whose those were that have ended, the last ones, where callers are known.
     ended: VecDeque<(CallName, Identity)>,
 }
 
@@ -70,6 +70,14 @@ impl Open {
     pub(crate) fn waits(&self) -> Waiting {
         self.waits_for.fetch_add(1, Ordering::Relaxed);
         Waiting(Arc::clone(&self.waits_for))
+    }
+
+    /// Has its client given it up, or gone? It may still be here for a moment.
+    fn has_ended(&self) -> bool {
+        match &self.asker {
+            Asker::Now(context) => context.has_ended(),
+            Asker::Later(later) => later.questions.is_closed(),
+        }
     }
 
     fn is_waiting(&self) -> bool {
@@ -264,6 +272,7 @@ fn likely<'a>(calls: impl Iterator<Item = (u64, &'a Open)> + Clone) -> Option<&'
     if !all.all(|(_, open)| open.client.has_same_rights(&any.client)) {
         return None;
     }
+    let calls = calls.filter(|(_, open)| !open.has_ended());
     let busy = || calls.clone().filter(|(_, open)| !open.is_waiting());
     let Some((_, last)) = busy().max_by_key(|(call, _)| *call) else {
         let asked = calls.max_by_key(|(_, open)| open.last_asked.load(Ordering::Relaxed));
@@ -287,11 +296,13 @@ impl Drop for Entered {
         let Some(ended) = calls.open.remove(&self.name) else {
             return;
         };
-        if calls.ended.len() >= MOST_ENDED {
-            calls.ended.pop_front();
+        if !ended.client.is_anonymous() {
+            if calls.ended.len() >= MOST_ENDED {
+                calls.ended.pop_front();
+            }
+            let name = (Arc::clone(&self.name.0), self.name.1);
+            calls.ended.push_back((name, ended.client));
         }
-        let name = (Arc::clone(&self.name.0), self.name.1);
-        calls.ended.push_back((name, ended.client));
         drop(calls);
         // What else there is of it may take longer than others are to wait.
         drop(ended.asker);
@@ -334,8 +345,8 @@ pub(crate) mod tests {
     #[test]
     fn nobody_is_asked_about_a_call_that_somebody_else_gave_up() {
         let desk = Arc::new(Desk::default());
-        let (first, _) = enter(&desk, 1, Some("ada"));
-        let (_second, _) = enter(&desk, 2, Some("bob"));
+        let first = enter(&desk, 1, Some("ada"));
+        let _second = enter(&desk, 2, Some("bob"));
         // Of two, it is not known which one.
         assert!(desk.asks_about(&question(&[])).is_none());
         drop(first);
@@ -348,13 +359,28 @@ pub(crate) mod tests {
     fn whoever_gave_up_a_call_is_asked_about_the_next() {
         for key in [Some("ada"), None] {
             let desk = Arc::new(Desk::default());
-            let (first, _) = enter(&desk, 1, key);
-            let (_second, _) = enter(&desk, 2, key);
+            let first = enter(&desk, 1, key);
+            let _second = enter(&desk, 2, key);
             drop(first);
             assert!(desk.asks_about(&question(&[1])).is_some(), "{key:?}");
             // Nobody knows whose that was: where there are keys, it may have been anybody's.
             let is_asked = desk.asks_about(&question(&[1, 99])).is_some();
             assert_eq!(is_asked, key.is_none());
         }
+    }
+
+    #[test]
+    fn a_call_that_has_ended_is_not_taken_for_the_one_that_asks() {
+        let desk = Arc::new(Desk::default());
+        let _first = enter(&desk, 1, Some("ada"));
+        let (_second, asked) = enter(&desk, 2, Some("ada"));
+        drop(asked);
+        // The newest would be, but nobody hears what it is asked.
+        let found = desk.asks_about(&question(&[])).unwrap();
+        assert!(!found.has_ended());
+        // It counts all the same: what is asked may be meant for whoever left it.
+        let (_third, asked) = enter(&desk, 3, Some("bob"));
+        drop(asked);
+        assert!(desk.asks_about(&question(&[])).is_none());
     }
 }
