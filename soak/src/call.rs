@@ -97,6 +97,24 @@ pub(crate) async fn work(run: Arc<Run>, seat: Arc<Seat>, mut dice: Dice) {
     }
 }
 
+/// All clients take as much as they ever will, so that memory is as high as it will be.
+pub(crate) async fn warm_up(run: &Arc<Run>, dice: &mut Dice) {
+    let mut bursts = JoinSet::new();
+    for seat in &run.seats {
+        let (run, seat) = (Arc::clone(run), Arc::clone(seat));
+        let mut dice = Dice::new(dice.roll(u64::MAX));
+        bursts.spawn(async move {
+            let worker = Worker {
+                run: &run,
+                seat: &seat,
+                server: 0,
+            };
+            worker.burst(&mut dice).await;
+        });
+    }
+    while bursts.join_next().await.is_some() {}
+}
+
 struct Worker<'a> {
     run: &'a Arc<Run>,
     seat: &'a Arc<Seat>,
@@ -397,7 +415,11 @@ impl Worker<'_> {
             Err(_) => "nothing came".to_owned(),
         };
         let mut ledger = self.run.ledger();
-        if !ledger.is_server_disturbed(begun)
+        // What is over a limit is not granted.
+        let was_refused =
+            granted.resources().is_empty() && ledger.is_greedy(self.seat.number, begun.at);
+        if !was_refused
+            && !ledger.is_server_disturbed(begun)
             && !ledger.is_client_disturbed(self.seat.number, begun.at)
         {
             let took = begun.at.elapsed().as_millis();

@@ -13,7 +13,7 @@ use switchboard_testkit::dice::Dice;
 use tokio::runtime::{Handle, Runtime};
 use tokio::task::JoinSet;
 
-use crate::call::{Facts, Run, work};
+use crate::call::{Facts, Run, warm_up, work};
 use crate::chaos::Chaos;
 use crate::client::{Mark, Seat};
 use crate::house::{House, Kind};
@@ -81,6 +81,7 @@ fn soak(
     run.ledger().start(Instant::now());
     let mut workers = JoinSet::new();
     let mut dice = Dice::new(options.seed);
+    runtime.block_on(warm_up(&run, &mut dice));
     for seat in &run.seats {
         for _ in 0..options.workers {
             let dice = Dice::new(dice.roll(u64::MAX));

@@ -218,6 +218,11 @@ impl Ledger {
         usize::from(self.chained[begun.client])
     }
 
+    /// Was this client over its own limits at any time since then?
+    pub(crate) fn is_greedy(&self, client: usize, since: Instant) -> bool {
+        self.greedy[client].disturbed_since(since)
+    }
+
     pub(crate) fn is_client_disturbed(&self, client: usize, since: Instant) -> bool {
         self.clients[client].disturbed_since(since)
     }
@@ -302,7 +307,7 @@ impl Ledger {
             Expected::OnlyUnknown if is_unknown => return Verdict::Right,
             _ => {}
         }
-        if failure == Failure::Limit && self.greedy[begun.client].disturbed_since(begun.at) {
+        if failure == Failure::Limit && self.is_greedy(begun.client, begun.at) {
             return Verdict::Allowed("limit");
         }
         // Whatever was done, it is told at once and not by a deadline.
