@@ -16,7 +16,7 @@ use tokio::task::JoinSet;
 use crate::call::{Facts, Run, warm_up, work};
 use crate::chaos::Chaos;
 use crate::client::{Mark, Seat};
-use crate::house::{House, Kind};
+use crate::house::{Behind, House, Kind};
 use crate::ledger::{Fault, Ledger};
 use crate::options::Options;
 use crate::proc::{self, Sample};
@@ -72,6 +72,7 @@ fn soak(
 ) -> Result<(Arc<Run>, Vec<Sample>), String> {
     let house = House::open(options, folder)?;
     let gateway = house.id();
+    let before = proc::sample(gateway);
     let run = prepare(options, &house, runtime.handle())?;
     let sampling = {
         let run = Arc::clone(&run);
@@ -118,6 +119,7 @@ fn soak(
     settle(&run, &house, runtime.handle());
     check_runs(&run, &house);
     check_curves(&run, &samples);
+    check_rest(&run, &house, before);
     if let Err(reason) = house.close(DRAIN) {
         run.ledger().fault(Fault::Leaked, &reason);
     }
@@ -367,6 +369,8 @@ fn check_curves(run: &Run, samples: &[Sample]) {
     for (name, thirds) in report::curves(samples) {
         let (share, amount) = match name {
             "memory, MiB" => (0.15, 4.0),
+            // They follow the connections that clients keep: see `check_rest`.
+            "descriptors" => continue,
             _ => (0.1, 8.0),
         };
         if !thirds.is_flat(share, amount) {
@@ -375,6 +379,33 @@ fn check_curves(run: &Run, samples: &[Sample]) {
         }
     }
 }
+
+/// Without clients there are as many descriptors as before the first one came, but for those of
+/// processes and connections to servers that are there now and were not then.
+fn check_rest(run: &Run, house: &House, before: Sample) {
+    let until = Instant::now() + REST;
+    loop {
+        let now = proc::sample(house.id());
+        let connections: usize = house.servers.iter().map(Behind::connections).sum();
+        let processes = now.processes.saturating_sub(before.processes);
+        let most = before.descriptors + processes * PER_PROCESS + connections + SPARE;
+        if now.descriptors <= most {
+            return;
+        }
+        if Instant::now() > until {
+            let (now, before) = (now.descriptors, before.descriptors);
+            let words = format!("descriptors at rest: {now}, and {before} before; {most} allowed");
+            run.ledger().fault(Fault::Leaked, &words);
+            return;
+        }
+        thread::sleep(Duration::from_millis(100));
+    }
+}
+
+/// Its three streams, and what tells of its end.
+const PER_PROCESS: usize = 4;
+/// What looks at the numbers meanwhile.
+const SPARE: usize = 4;
 
 /// A server that was disturbed is back by then, on a machine that has much else to do.
 const RECOVERY: Duration = Duration::from_secs(45);

@@ -86,6 +86,14 @@ impl Behind {
         }
     }
 
+    /// How many connections the gateway has to it.
+    pub(crate) fn connections(&self) -> usize {
+        match &self.kind {
+            Kind::Http { proxy, .. } => proxy.connections(),
+            Kind::Stdio { .. } => 0,
+        }
+    }
+
     pub(crate) const fn is_per_client(&self) -> bool {
         matches!(
             &self.kind,
