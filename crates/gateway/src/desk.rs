@@ -154,7 +154,7 @@ impl Desk {
             number: LAST.fetch_add(1, Ordering::Relaxed) + 1,
             tasks,
             visits: Visits::default(),
-            open: Mutex::default(),
+            calls: Mutex::default(),
             asked: AtomicU64::default(),
         }
     }
@@ -315,7 +315,13 @@ const MOST_ENDED: usize = 1_024;
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use std::time::Duration;
+
     use super::*;
+
+    pub(crate) fn desk() -> Arc<Desk> {
+        Arc::new(Desk::new(Tasks::new(1, 1, Duration::ZERO)))
+    }
 
     /// A call of somebody with this key, and where it hears what it is asked.
     pub(crate) fn enter(
@@ -344,7 +350,7 @@ pub(crate) mod tests {
 
     #[test]
     fn nobody_is_asked_about_a_call_that_somebody_else_gave_up() {
-        let desk = Arc::new(Desk::default());
+        let desk = desk();
         let first = enter(&desk, 1, Some("ada"));
         let _second = enter(&desk, 2, Some("bob"));
         // Of two, it is not known which one.
@@ -358,7 +364,7 @@ pub(crate) mod tests {
     #[test]
     fn whoever_gave_up_a_call_is_asked_about_the_next() {
         for key in [Some("ada"), None] {
-            let desk = Arc::new(Desk::default());
+            let desk = desk();
             let first = enter(&desk, 1, key);
             let _second = enter(&desk, 2, key);
             drop(first);
@@ -371,7 +377,7 @@ pub(crate) mod tests {
 
     #[test]
     fn a_call_that_has_ended_is_not_taken_for_the_one_that_asks() {
-        let desk = Arc::new(Desk::default());
+        let desk = desk();
         let _first = enter(&desk, 1, Some("ada"));
         let (_second, asked) = enter(&desk, 2, Some("ada"));
         drop(asked);

@@ -333,11 +333,11 @@ const NAME: &str = "question";
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::desk::tests::{enter, question};
+    use crate::desk::tests::{desk, enter, question};
 
     #[tokio::test]
     async fn a_question_goes_to_the_next_call_when_the_one_that_was_taken_for_it_ends() {
-        let desk = Arc::new(Desk::default());
+        let desk = desk();
         let host = ServerHost::of_all(&desk, "s");
         let (_first, mut first_asked) = enter(&desk, 1, Some("ada"));
         let (second, mut second_asked) = enter(&desk, 2, Some("ada"));

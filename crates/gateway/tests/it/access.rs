@@ -100,7 +100,7 @@ async fn a_profile_has_a_path_and_may_have_keys() {
         "one__later",
     ];
     let all = house.list("/mcp", Some("secret-ada")).await.tools();
-    assert_eq!(all.len(), 12);
+    assert_eq!(all.len(), 14);
     for (path, key) in [
         ("/mcp/work", "secret-ada"),
         ("/mcp/work", "secret-ci"),

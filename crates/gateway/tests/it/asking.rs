@@ -64,7 +64,7 @@ async fn whoever_was_sent_to_a_page_hears_when_he_is_done_there() {
             .on_change(move |change| drop(heard.send(change)));
         let client = connect(&cell.gateway, eras.client, user).await;
         let visited = soon(client.call("one__visit")).await.unwrap();
-        assert_eq!(visited.joined_text(), "visited", "{eras:?}");
+        assert_eq!(visited.joined_text(), "visited: true", "{eras:?}");
         // A stateless server does not say it, and a stateless client does not hear it.
         if (eras.client, eras.server) == (Era::Handshake, Era::Handshake) {
             let change = soon(hearing.recv()).await;

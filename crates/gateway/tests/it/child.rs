@@ -8,7 +8,7 @@ use serde::Deserialize;
 use switchboard_hub::ServerConfig;
 use switchboard_protocol::jsonrpc::{ErrorObject, Notification};
 use switchboard_protocol::types::{
-    CallToolResult, ContentBlock, CreateMessageRequestParams, ElicitRequestParams,
+    CallToolResult, ContentBlock, CreateMessageRequestParams, ElicitAction, ElicitRequestParams,
     ElicitRequestUrlParams, ElicitationCompleteNotificationParams, LoggingLevel,
     LoggingMessageNotificationParams, Meta, Resource, SamplingMessage,
 };
@@ -249,13 +249,16 @@ async fn visit(context: Context) -> Result<String, Failure> {
     let mut page = ElicitRequestUrlParams::new("Look", "https://example.com/");
     page.elicitation_id = Some("seven".to_owned());
     let page = ElicitRequestParams::Url(page);
-    context.elicit_with("page", page).await?;
+    let visited = context.elicit_with("page", page).await?;
     let done = ElicitationCompleteNotificationParams::new("seven");
     let done = Payload::encode(&done)?;
     if let Some(connection) = context.connection() {
         connection.notify(Notification::new(Method::ElicitationComplete, Some(done)));
     }
-    Ok("visited".to_owned())
+    Ok(format!(
+        "visited: {}",
+        visited.action == ElicitAction::Accept
+    ))
 }
 
 async fn think(context: Context) -> Result<String, Failure> {
