@@ -59,6 +59,13 @@ impl<'a> Envelope<'a> {
         envelope
     }
 
+    /// Does a `_meta` say nothing but what these keys say?
+    pub fn is_all_of(meta: &[u8]) -> bool {
+        let mut envelope = Self::default();
+        meta.first() == Some(&b'{')
+            && Members::of(meta).all(|(name, _)| envelope.place(name).is_some())
+    }
+
     /// The revision that the request names, if it names one as a string.
     pub fn protocol_version(&self) -> Option<Cow<'a, str>> {
         self.protocol_version.and_then(string_of)
@@ -103,6 +110,13 @@ impl<'a> Envelope<'a> {
         }
         (name.as_ref() == key::PROGRESS_TOKEN.as_bytes()).then_some(&mut self.progress_token)
     }
+}
+
+/// Does the `_meta` of a result begin with who the server is, as ours do?
+pub(crate) fn begins_with_server_info(meta: &[u8]) -> bool {
+    let name = meta.strip_prefix(b"{\"");
+    let rest = name.and_then(|name| name.strip_prefix(key::SERVER_INFO.as_bytes()));
+    rest.is_some_and(|rest| rest.starts_with(b"\":"))
 }
 
 /// Members that we set, as text, ready to be put into many messages.

@@ -89,6 +89,18 @@ impl Payload {
         Self { text, noted }
     }
 
+    /// Takes a result of texts, as [`texts`](Self::texts) gives them, in one line: they stand there.
+    pub(crate) fn of_texts(text: Vec<u8>, texts: Range<usize>) -> Self {
+        let noted = Noted {
+            is_texts: true.into(),
+            has_no_more: true.into(),
+            arguments: Span::new(texts.start, texts.end),
+            ..Noted::KNOWN.with_lines(true)
+        };
+        let text = text.into();
+        Self { text, noted }
+    }
+
     /// Takes text that is known to be one JSON value.
     pub(crate) const fn from_valid(text: Bytes) -> Self {
         Self {
@@ -155,6 +167,15 @@ impl Payload {
         found == Some(b"\"complete\"") || self.result_type().as_deref() == Some("complete")
     }
 
+    /// What a result of texts says beside what its era adds: its content, and perhaps whether it
+    /// failed, as members one behind the other. `None` if it was not seen to be such a result.
+    pub(crate) fn texts(&self) -> Option<&[u8]> {
+        if !self.noted.is_texts.is_set() {
+            return None;
+        }
+        self.text.get(self.noted.arguments.as_range()?)
+    }
+
     /// The text of a result that was seen to be one text, between its quotes and without escapes,
     /// and whether the result says that it is complete.
     pub(crate) fn one_text(&self) -> Option<(&[u8], bool)> {
@@ -167,7 +188,7 @@ impl Payload {
 
     /// What `name` says, if this is an object that has one and it is a string.
     pub fn name(&self) -> Option<Cow<'_, str>> {
-        if self.noted.is_one_text.is_set() {
+        if self.noted.is_texts.is_set() {
             return None;
         }
         string_of(self.noted_span(|noted| &noted.name, NAME)?)
@@ -186,6 +207,9 @@ impl Payload {
 
     /// The text of the `arguments`, if this is an object that has them.
     pub fn arguments(&self) -> Option<&[u8]> {
+        if self.noted.is_texts.is_set() {
+            return None;
+        }
         self.noted_span(|noted| &noted.arguments, ARGUMENTS)
     }
 
@@ -199,8 +223,29 @@ impl Payload {
         one_line.is_set() || !more_lines.is_set() && has_no_line_break(&self.text)
     }
 
+    /// Was it seen to be the result of a tool that has texts for content, and nothing beside it but
+    /// what its era adds?
+    pub fn is_texts(&self) -> bool {
+        self.noted.is_texts.is_set()
+    }
+
+    /// Does it say, as the result of a tool, that the tool could not do its work?
+    pub fn is_error(&self) -> bool {
+        match self.texts() {
+            // They end with their content or with this.
+            Some(texts) => texts.ends_with(b"true"),
+            None => self.member(IS_ERROR) == Some(b"true"),
+        }
+    }
+
     /// The text of the member with this name.
     pub fn member(&self, wanted: &str) -> Option<&[u8]> {
+        if self.noted.has_no_more.is_set() {
+            match wanted {
+                META | RESULT_TYPE | NAME | ARGUMENTS | CONTENT | IS_ERROR => {}
+                _ => return None,
+            }
+        }
         Members::of(&self.text).find_map(|(name, value)| names(name, wanted).then_some(value))
     }
 
@@ -336,6 +381,11 @@ pub(crate) struct Noted {
     /// It is a result of one text without escapes and nothing beside it but a `_meta`. It has no
     /// name; the text, between its quotes, stands there.
     is_one_text: Flag,
+    /// It is a result of texts. It has no arguments; what it says of itself stands there.
+    is_texts: Flag,
+    /// It has no members but those that have a place here or, if it is a result of texts, are part
+    /// of what it says.
+    has_no_more: Flag,
     meta: Span,
     result_type: Span,
     name: Span,
@@ -383,6 +433,8 @@ impl Noted {
         more_lines: Flag(0),
         plain_name: Flag(0),
         is_one_text: Flag(0),
+        is_texts: Flag(0),
+        has_no_more: Flag(0),
         meta: Span::NONE,
         result_type: Span::NONE,
         name: Span::NONE,
@@ -414,7 +466,9 @@ impl Noted {
         if is_object {
             scanner.enter(b'{')?;
             noted.scan_usual(scanner, start, known_meta)?;
-            if !scanner.guess_end() {
+            if scanner.guess_end() {
+                noted.has_no_more = true.into();
+            } else {
                 noted.scan_others(scanner, start)?;
             }
         } else {
@@ -446,6 +500,11 @@ impl Noted {
         if let Some(text) = plain.one_text {
             noted.is_one_text = true.into();
             noted.name = Span::new(text.start - start, text.end - start);
+        }
+        if let Some(texts) = plain.texts {
+            noted.is_texts = true.into();
+            noted.has_no_more = true.into();
+            noted.arguments = Span::new(texts.start - start, texts.end - start);
         }
         Ok((start..scanner.position(), noted))
     }
@@ -556,6 +615,8 @@ const META: &str = "_meta";
 const RESULT_TYPE: &str = "resultType";
 const NAME: &str = "name";
 const ARGUMENTS: &str = "arguments";
+const CONTENT: &str = "content";
+const IS_ERROR: &str = "isError";
 
 /// One JSON value, byte for byte as it was sent, inside a decoded value.
 ///

@@ -22,6 +22,8 @@ pub(crate) struct PlainResult {
     pub(crate) meta: Option<Range<usize>>,
     /// The text, if it is one without escapes and there is nothing beside it but these.
     pub(crate) one_text: Option<Range<usize>>,
+    /// Its content, and perhaps whether it failed, if there is nothing beside them but these.
+    pub(crate) texts: Option<Range<usize>>,
     structured: Option<Range<usize>>,
     is_error: Option<bool>,
 }
@@ -49,6 +51,7 @@ impl PlainResult {
                 return None;
             }
         }
+        let texts = scanner.position();
         if !scanner.guess_all(CallToolResult::BEFORE_TEXT, 4) {
             return None;
         }
@@ -73,6 +76,7 @@ impl PlainResult {
         } else {
             scanner.guess(b",\"isError\":true").then_some(true)
         };
+        let texts = texts..scanner.position();
         if complete.is_none() && scanner.guess_all(b",", 0) {
             if !scanner.guess(COMPLETE) {
                 return None;
@@ -84,6 +88,7 @@ impl PlainResult {
         let is_alone = is_one && structured.is_none() && is_error.is_none();
         is_plain.then_some(Self {
             one_text: (is_alone && !first.escaped).then_some(first.start..first.end),
+            texts: structured.is_none().then_some(texts),
             complete,
             meta,
             structured,

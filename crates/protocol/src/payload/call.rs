@@ -54,9 +54,32 @@ impl Payload {
         let noted = Noted {
             name,
             arguments,
+            has_no_more: true.into(),
             ..Noted::KNOWN.with_lines(is_one_line)
         };
         Ok(Self { text, noted })
+    }
+
+    /// Writes such parameters from JSON text.
+    pub(super) fn plain_call(name: &[u8], arguments: &[u8], is_one_line: bool) -> Self {
+        let around = BEFORE_NAME.len() + BEFORE_ARGUMENTS.len() + 1;
+        let mut text = Vec::with_capacity(around + name.len() + arguments.len());
+        text.extend_from_slice(BEFORE_NAME);
+        text.extend_from_slice(name);
+        let name = Span::new(BEFORE_NAME.len(), text.len());
+        text.extend_from_slice(BEFORE_ARGUMENTS);
+        let start = text.len();
+        text.extend_from_slice(arguments);
+        let arguments = Span::new(start, text.len());
+        text.push(b'}');
+        let noted = Noted {
+            name,
+            arguments,
+            has_no_more: true.into(),
+            ..Noted::KNOWN.with_lines(is_one_line)
+        };
+        let text = text.into();
+        Self { text, noted }
     }
 
     /// Is it known to have a name and arguments and nothing else?
@@ -65,9 +88,11 @@ impl Payload {
             known,
             name,
             arguments,
+            is_texts,
             ..
         } = &self.noted;
         known.is_set()
+            && !is_texts.is_set()
             && arguments.is_some()
             && name.start as usize == BEFORE_NAME.len()
             && arguments.start as usize == name.end as usize + BEFORE_ARGUMENTS.len()

@@ -64,6 +64,9 @@ impl KnownResult {
         noted.name = Span::new(start, start + text.len());
         // The rest stands as far behind the text as before.
         let moved = |place: usize| place.saturating_sub(self.length) + text.len();
+        if let Some(texts) = noted.arguments.as_range() {
+            noted.arguments = Span::new(texts.start, moved(texts.end));
+        }
         if let Some(behind) = noted.result_type.as_range().filter(|it| it.start > start) {
             noted.result_type = Span::new(moved(behind.start), moved(behind.end));
         }

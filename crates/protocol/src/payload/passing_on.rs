@@ -4,7 +4,7 @@
 //!
 //! Specification: basic (`_meta`), 2026-07-28 basic (`_meta`).
 
-use super::{META, Members, Payload};
+use super::{ARGUMENTS, META, Members, NAME, Payload};
 use crate::envelope::{Envelope, push_member, separate};
 use crate::scan::names;
 
@@ -22,6 +22,9 @@ impl Payload {
     /// ```
     #[must_use]
     pub fn passed_on(&self, changes: &[(&str, Option<&[u8]>)]) -> Self {
+        if let Some(passed) = self.call_passed_on(changes) {
+            return passed;
+        }
         let mut out = Vec::with_capacity(self.text.len() + ROOM);
         out.push(b'{');
         for (name, value) in Members::of(&self.text) {
@@ -38,6 +41,55 @@ impl Payload {
         }
         out.push(b'}');
         Self::from_own(out)
+    }
+
+    /// These parameters without their `_meta`, for whoever knows that none of it goes further.
+    #[must_use]
+    pub fn without_meta(&self) -> Self {
+        if self.noted.has_no_more.is_set()
+            && let Some(arguments) = self.arguments()
+            && let Some(name) = self.noted_span(|noted| &noted.name, NAME)
+        {
+            return match self.is_plain_call() {
+                true => self.clone(),
+                false => Self::plain_call(name, arguments, self.is_one_line()),
+            };
+        }
+        let mut out = Vec::with_capacity(self.text.len());
+        out.push(b'{');
+        for (name, value) in Members::of(&self.text) {
+            if !names(name, META) {
+                push_member(&mut out, name, value);
+            }
+        }
+        out.push(b'}');
+        Self::from_own(out)
+    }
+
+    /// The same for a call to a tool as nearly all are: a name and arguments, and nothing in a
+    /// `_meta` that would go further.
+    fn call_passed_on(&self, changes: &[(&str, Option<&[u8]>)]) -> Option<Self> {
+        if !self.noted.has_no_more.is_set() {
+            return None;
+        }
+        let arguments = self.arguments()?;
+        let old_name = self.noted_span(|noted| &noted.name, NAME)?;
+        let mut name = old_name;
+        for (changed, value) in changes {
+            match (*changed, value) {
+                (NAME, Some(value)) => name = value,
+                (NAME, None) | (ARGUMENTS | META, _) => return None,
+                // It is not there.
+                _ => {}
+            }
+        }
+        if self.meta().is_some_and(|meta| !Envelope::is_all_of(meta)) {
+            return None;
+        }
+        if name == old_name && self.is_plain_call() {
+            return Some(self.clone());
+        }
+        Some(Self::plain_call(name, arguments, self.is_one_line()))
     }
 }
 
@@ -89,6 +141,59 @@ mod tests {
             &[("name", Some(b"\"b\"")), ("task", None)],
             r#"{"n\u0061me":"b"}"#,
         );
+        check(
+            r#"{"name":"a","arguments":{}}"#,
+            &[("name", Some(b"\"a\""))],
+            r#"{"name":"a","arguments":{}}"#,
+        );
+        check(
+            r#"{"_meta":{"progressToken":1},"name":"a","arguments":{"b":[]}}"#,
+            &[("name", Some(b"\"a\"")), ("task", None)],
+            r#"{"name":"a","arguments":{"b":[]}}"#,
+        );
+        check(
+            r#"{"_meta":{"x":1},"name":"a","arguments":{"b":[]}}"#,
+            &[("name", Some(b"\"c\""))],
+            r#"{"_meta":{"x":1},"name":"c","arguments":{"b":[]}}"#,
+        );
+        check(
+            r#"{"name":"a","arguments":{},"task":{}}"#,
+            &[("task", None), ("name", None)],
+            r#"{"arguments":{}}"#,
+        );
+    }
+
+    #[test]
+    fn a_meta_can_be_left_out_as_a_whole() {
+        for (old, expected) in [
+            (
+                r#"{"_meta":{"a":1},"name":"b","arguments":{}}"#,
+                r#"{"name":"b","arguments":{}}"#,
+            ),
+            (
+                r#"{"name":"b","arguments":{},"_meta":{"a":1}}"#,
+                r#"{"name":"b","arguments":{}}"#,
+            ),
+            (
+                r#"{"name":"b","arguments":{}}"#,
+                r#"{"name":"b","arguments":{}}"#,
+            ),
+            (r#"{"uri":"a:b","_meta":{}}"#, r#"{"uri":"a:b"}"#),
+            (
+                r#"{"task":{},"_m\u0065ta":{},"name":"b"}"#,
+                r#"{"task":{},"name":"b"}"#,
+            ),
+        ] {
+            let limits = Limits::default();
+            let old = Payload::parse(Bytes::from_static(old.as_bytes()), &limits).unwrap();
+            let new = old.without_meta();
+            assert_eq!(new.text(), expected);
+            let again = Payload::parse(new.text().clone(), &limits).unwrap();
+            assert_eq!(
+                (new.name(), new.arguments()),
+                (again.name(), again.arguments())
+            );
+        }
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod meta_keys;
 mod raw;
 mod step;
 mod step_down;
+mod texts;
 mod v2024_11_05;
 mod v2025_03_26;
 mod v2025_06_18;
@@ -24,6 +25,7 @@ use std::str::FromStr;
 pub use errors::step_down_error;
 pub use raw::{StepDownError, needs_step_down, step_down_params, step_down_result};
 pub use step_down::{Loss, NotRepresentable, StepDown, losses};
+pub use texts::step_down_texts;
 
 /// A dated revision of the specification that this crate speaks.
 ///

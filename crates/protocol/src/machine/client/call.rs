@@ -80,35 +80,36 @@ pub(super) struct Call {
 }
 
 impl Call {
-    /// The request of this call's next round, under this id, if it has nothing to be merged.
-    fn depart<'a>(&'a mut self, id: i64, era: Era, contexts: Contexts<'a>) -> Departure<'a> {
-        self.enter_round(id);
-        Departure {
+    /// The request of this round, under this id, if its parameters have no `_meta` to be merged and
+    /// what comes before them is written.
+    fn depart<'a>(&'a self, id: i64, era: Era, contexts: Contexts<'a>) -> Option<Departure<'a>> {
+        Some(Departure {
             id,
             method: &self.method,
             meta: match era {
                 Era::Handshake => contexts.0.meta(self.progress),
-                Era::Stateless => Some(contexts.1.meta()),
+                Era::Stateless => Some(contexts.1.meta(self.on_behalf.as_deref())?),
             },
             has_token: self.progress,
             params: self.params.as_ref(),
-        }
+        })
     }
 
-    /// The request of this call's next round, under this id.
+    /// The request of this round, under this id.
     fn send(
-        &mut self,
+        &self,
         id: i64,
         era: Era,
         has_meta: bool,
         retry: Option<&Gathered>,
         contexts: Contexts<'_>,
     ) -> Output {
-        if !has_meta && retry.is_none() && self.on_behalf.is_none() {
-            let departure = self.depart(id, era, contexts);
+        if !has_meta
+            && retry.is_none()
+            && let Some(departure) = self.depart(id, era, contexts)
+        {
             return Output::send(departure.lane(), departure.request());
         }
-        self.enter_round(id);
         // The id serves as the token: it is unique among requests in flight.
         let token = self.progress.then_some(id);
         let params = self.params.as_ref();
@@ -220,12 +221,15 @@ impl ClientMachine {
         let call = self.calls.insert(key.0, call);
         let id = self.pending.insert(allowance, Owner::Call(key));
         call.tell_id(key, id, out);
+        call.enter_round(id);
         let contexts = (&self.legacy, &self.modern);
-        if members.meta || call.on_behalf.is_some() {
-            out.push(call.send(id, era, members.meta, None, contexts));
-            return None;
+        if !members.meta
+            && let Some(departure) = call.depart(id, era, contexts)
+        {
+            return Some(departure);
         }
-        Some(call.depart(id, era, contexts))
+        out.push(call.send(id, era, members.meta, None, contexts));
+        None
     }
 
     /// The same for whoever wants a message.
@@ -313,6 +317,7 @@ impl ClientMachine {
         };
         let id = self.pending.insert(allowance, Owner::Call(key));
         call.tell_id(key, id, out);
+        call.enter_round(id);
         let era = match &self.state {
             ClientState::Ready(agreed) => agreed.revision.era(),
             _ => Era::Handshake,

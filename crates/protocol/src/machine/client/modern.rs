@@ -53,9 +53,13 @@ impl Context {
         self.text = MetaText::new(&self.with_level);
     }
 
-    /// What comes before parameters without a `_meta` of their own.
-    pub(super) const fn meta(&self) -> &MetaText {
-        &self.text
+    /// What comes before parameters without a `_meta` of their own. `None` if it is not written for
+    /// him.
+    pub(super) fn meta<'a>(&'a self, whom: Option<&'a OnBehalf>) -> Option<&'a MetaText> {
+        match whom {
+            Some(whom) => whom.text(&self.own),
+            None => Some(&self.text),
+        }
     }
 
     /// The parameters of a request, with its context and what this round adds.

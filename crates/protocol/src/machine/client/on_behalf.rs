@@ -5,13 +5,18 @@
 //!
 //! Specification: 2026-07-28 basic (`_meta`), basic/patterns/mrtr.
 
+use std::sync::OnceLock;
+
 use crate::envelope::MemberText;
+use crate::machine::client::meta_text::MetaText;
 use crate::payload::RawJson;
 use crate::types::LoggingLevel;
 use crate::types::meta_key as key;
 
 /// For whom a call is made, and what he says of himself.
-#[derive(Clone, Debug)]
+///
+/// It is worth keeping for the next call: what is written of it is written once.
+#[derive(Debug)]
 #[non_exhaustive]
 pub struct OnBehalf {
     /// What he can do, in the words of the stateless era: sent in the place of what we can.
@@ -21,6 +26,26 @@ pub struct OnBehalf {
     /// Is he asked himself? Then a result that wants input, or is a task, is the outcome of the
     /// call as any other, and what he answers comes with a call of his own.
     pub is_asked_himself: bool,
+    written: OnceLock<Written>,
+}
+
+/// The `_meta` of his requests, behind what was ours when it was written.
+#[derive(Debug)]
+struct Written {
+    own: MemberText,
+    text: MetaText,
+}
+
+/// What was written is left behind: what it says may be changed.
+impl Clone for OnBehalf {
+    fn clone(&self) -> Self {
+        Self {
+            capabilities: self.capabilities.clone(),
+            log_level: self.log_level,
+            is_asked_himself: self.is_asked_himself,
+            written: OnceLock::new(),
+        }
+    }
 }
 
 impl OnBehalf {
@@ -30,7 +55,18 @@ impl OnBehalf {
             capabilities,
             log_level: None,
             is_asked_himself: false,
+            written: OnceLock::new(),
         }
+    }
+
+    /// The `_meta` of his requests as text, beginning with what is ours. `None` if ours was another
+    /// when it was written.
+    pub(super) fn text(&self, own: &MemberText) -> Option<&MetaText> {
+        let written = self.written.get_or_init(|| Written {
+            own: own.clone(),
+            text: MetaText::new(&self.members(own)),
+        });
+        (written.own.as_bytes() == own.as_bytes()).then_some(&written.text)
     }
 
     /// The `_meta` of his requests, beginning with what is ours.

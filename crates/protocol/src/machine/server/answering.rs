@@ -4,7 +4,7 @@
 
 use std::time::Instant;
 
-use crate::envelope::{MemberText, with_members};
+use crate::envelope::{MemberText, begins_with_server_info, with_members};
 use crate::jsonrpc::{ErrorObject, Notification};
 use crate::machine::Lane;
 use crate::machine::server::input::{Answer, Caller, Output};
@@ -136,6 +136,14 @@ impl ServerMachine {
     }
 }
 
+/// Does the result of a tool that another server wrote say all that one of this era must?
+fn is_whole(result: &Payload, method: Option<Method>) -> bool {
+    method == Some(Method::ToolsCall)
+        && result.is_texts()
+        && result.is_complete()
+        && result.meta().is_some_and(begins_with_server_info)
+}
+
 /// What becomes of an answer, by the rules of the caller's era.
 pub(super) fn judge(
     answer: Answer,
@@ -153,6 +161,9 @@ pub(super) fn judge(
         (Answer::Text(text), Era::Stateless) => {
             let result = CallToolResult::text_payload(&text);
             Verdict::Settled(Ok(result_text.complete(&result, method)))
+        }
+        (Answer::Result(result), Era::Stateless) if is_whole(&result, method) => {
+            Verdict::Settled(Ok(result))
         }
         (Answer::Result(result), Era::Stateless) => {
             let result = result.noted();
