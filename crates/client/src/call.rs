@@ -26,6 +26,7 @@ use crate::error::{Error, ErrorKind};
 use crate::inbox::Command;
 use crate::shared::Shared;
 use crate::slot::{Found, Outcome};
+use crate::spec::Timeouts;
 use crate::tool_call::ToolCall;
 use crate::words::plain;
 
@@ -58,6 +59,8 @@ pub(crate) struct Options {
     pub(crate) key: CallKey,
     /// What few calls are told.
     special: Option<Box<Special>>,
+    /// For whom it is made, if not for our user himself.
+    on_behalf: Option<Arc<OnBehalf>>,
     /// Whether progress is asked for although nobody listens: it keeps the call alive.
     asks_for_progress: bool,
     /// Whether anything of it went to the server.
@@ -77,7 +80,6 @@ struct Special {
     cancel: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     /// What the caller adds to the `_meta` of its requests.
     meta: Map<String, Value>,
-    on_behalf: Option<Arc<OnBehalf>>,
 }
 
 /// What a call asks for.
@@ -107,6 +109,7 @@ impl<T> Call<T> {
                 client,
                 key,
                 special: None,
+                on_behalf: None,
                 asks_for_progress: matches!(body, Body::Tool(_)),
                 was_sent: false,
                 sent: None,
@@ -123,13 +126,19 @@ impl<T> Call<T> {
 
     /// How long there may be neither an answer nor progress.
     pub fn idle_timeout(mut self, limit: impl Into<Option<Duration>>) -> Self {
-        self.options.special().idle = Some(limit.into());
+        let limit = limit.into();
+        if self.options.special.is_some() || limit != self.options.usual().idle {
+            self.options.special().idle = Some(limit);
+        }
         self
     }
 
     /// How long it may take in all, whatever progress it makes.
     pub fn deadline(mut self, limit: impl Into<Option<Duration>>) -> Self {
-        self.options.special().total = Some(limit.into());
+        let limit = limit.into();
+        if self.options.special.is_some() || limit != self.options.usual().total {
+            self.options.special().total = Some(limit);
+        }
         self
     }
 
@@ -174,8 +183,8 @@ impl<T> Call<T> {
 
     /// Makes it for somebody else, of whom the server hears in our place: for whoever stands
     /// between clients and servers. A server of the handshake era knows only us.
-    pub fn on_behalf(mut self, whom: OnBehalf) -> Self {
-        self.options.special().on_behalf = Some(Arc::new(whom));
+    pub fn on_behalf(mut self, whom: impl Into<Arc<OnBehalf>>) -> Self {
+        self.options.on_behalf = Some(whom.into());
         self
     }
 
@@ -371,9 +380,14 @@ impl Options {
         self.special.get_or_insert_default()
     }
 
+    /// The limits of all calls that say nothing else.
+    fn usual(&self) -> &Timeouts {
+        &self.client.shared().timeouts
+    }
+
     /// The limits of this call.
     pub(crate) fn timeouts(&self) -> CallTimeouts {
-        let usual = &self.client.shared().timeouts;
+        let usual = self.usual();
         let (idle, total) = match &self.special {
             Some(special) => (special.idle, special.total),
             None => (None, None),
@@ -420,10 +434,10 @@ impl Options {
             request.key = shared.key_of_later(self.key);
         }
         request.progress = self.asks_for_progress;
+        request.on_behalf.clone_from(&self.on_behalf);
         if let Some(special) = &self.special {
             request.timeouts = Some(self.timeouts());
             request.progress |= special.progress.is_some();
-            request.on_behalf.clone_from(&special.on_behalf);
             request.tells_id = special.sent.is_some();
             if !special.meta.is_empty() {
                 let params = request.params.as_ref();
@@ -481,8 +495,7 @@ impl Options {
 
     /// Is it made for somebody who hears himself what the server wants?
     pub(crate) fn is_for_another(&self) -> bool {
-        let special = self.special.as_ref();
-        let whom = special.and_then(|special| special.on_behalf.as_ref());
+        let whom = self.on_behalf.as_ref();
         whom.is_some_and(|whom| whom.is_asked_himself)
     }
 

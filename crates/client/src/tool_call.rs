@@ -233,7 +233,7 @@ impl ToolCall {
         let Some(schema) = tools.output_schema(&self.name) else {
             return Ok(());
         };
-        if is_error(payload) {
+        if payload.is_error() {
             return Ok(());
         }
         match payload.member("structuredContent") {
@@ -385,7 +385,7 @@ impl Call<CallToolResult> {
             struct Structured<U> {
                 structured_content: U,
             }
-            if is_error(payload) {
+            if payload.is_error() {
                 let result: CallToolResult = decode(payload)?;
                 return Err(ErrorKind::ToolFailed(result.joined_text()));
             }
@@ -402,13 +402,6 @@ pub(crate) fn read_result(payload: &Payload) -> Result<CallToolResult, ErrorKind
         Some(result) => Ok(result),
         None => decode(payload),
     }
-}
-
-/// Does the tool say that it could not do its work?
-fn is_error(payload: &Payload) -> bool {
-    payload
-        .member("isError")
-        .is_some_and(|text| text == b"true")
 }
 
 #[cfg(test)]
