@@ -6,7 +6,7 @@ use tokio::task::AbortHandle;
 
 /// Tells the clients of a site what happens in a hub, as long as there is the hub.
 pub(crate) fn tell(hub: &Hub, site: &Site) -> AbortHandle {
-    let mut events = hub.events();
+    let mut events = hub.events().without_progress();
     let site = site.clone();
     let telling = tokio::spawn(async move {
         let mut missed = 0;

@@ -2,20 +2,24 @@
 //!
 //! A server asks by a request in the midst of a call; which call it is about is known by the call's
 //! number, or there must be but one that it can be. How the client is asked is in `server_host`.
+//! Nearly all calls are never asked about, so all that they do here is to come and to go.
 
-use std::collections::{HashMap, VecDeque};
+mod later;
+
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use switchboard_client::{Asked, MOST_GIVEN_UP, Payload};
-use switchboard_protocol::jsonrpc::ErrorObject;
-use switchboard_protocol::types::{ClientCapabilities, InputRequest};
+use switchboard_client::{Asked, MOST_GIVEN_UP};
+use switchboard_hub::Witness;
 use switchboard_server::Context;
-use tokio::sync::{mpsc, oneshot};
 
 use crate::identity::Identity;
 use crate::relay::Tasks;
+use crate::rooms::Room;
 use crate::visits::Visits;
+
+pub(crate) use later::{Later, Listening, Question};
 
 /// The calls that servers may ask about.
 #[derive(Debug)]
@@ -32,12 +36,28 @@ pub(crate) struct Desk {
 
 #[derive(Debug, Default)]
 struct Calls {
-    open: HashMap<CallName, Open>,
+    places: Vec<Option<Arc<Open>>>,
+    free: Vec<usize>,
     /// Whose those were that have ended, the last ones, where callers are known.
-    ended: VecDeque<(CallName, Identity)>,
+    ended: VecDeque<(Arc<str>, u64, Identity)>,
 }
 
 impl Calls {
+    /// The calls at a server, with their numbers.
+    fn at(&self, server: &Arc<str>) -> impl Iterator<Item = (u64, &Arc<Open>)> + Clone {
+        let open = self.places.iter().flatten();
+        open.filter_map(move |open| {
+            let entry = open.entry.get()?;
+            (entry.server == *server).then_some((entry.call, open))
+        })
+    }
+
+    fn find(&self, server: &Arc<str>, call: u64) -> Option<Arc<Open>> {
+        let mut here = self.at(server);
+        let (_, open) = here.find(|(number, _)| *number == call)?;
+        Some(Arc::clone(open))
+    }
+
     /// May this client hear what a server asks, should it ask about one of these calls?
     fn may_hear(&self, client: &Identity, asked: &Asked) -> bool {
         if client.is_anonymous() {
@@ -45,43 +65,155 @@ impl Calls {
         }
         let may_hear = |call: &u64| {
             let mut ended = self.ended.iter().rev();
-            let of = ended.find(|((server, ended), _)| ended == call && *server == asked.server);
-            of.is_some_and(|(_, of)| of.has_same_rights(client))
+            let of = ended.find(|(server, ended, _)| ended == call && *server == asked.server);
+            of.is_some_and(|(.., of)| of.has_same_rights(client))
         };
         asked.given_up.len() < MOST_GIVEN_UP && asked.given_up.iter().all(may_hear)
     }
 }
 
 /// A call that a server may ask about.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Open {
     pub(crate) asker: Asker,
-    client: Identity,
     /// The task that it waits for, if it waits for one.
-    pub(crate) task: Option<Arc<AskingTask>>,
+    pub(crate) task: Option<AskingTask>,
+    /// Where its servers ask.
+    room: Option<Arc<Room>>,
+    /// Found out when somebody wants to know it.
+    client: OnceLock<Identity>,
+    /// Once it is on its way.
+    entry: OnceLock<Entry>,
     /// How many answers the server waits for.
-    waits_for: Arc<AtomicUsize>,
+    waits_for: AtomicUsize,
     /// The number of the last question about it.
-    last_asked: Arc<AtomicU64>,
+    last_asked: AtomicU64,
+}
+
+/// Where a call is on its way to.
+#[derive(Debug)]
+struct Entry {
+    desk: Arc<Desk>,
+    place: usize,
+    server: Arc<str>,
+    call: u64,
 }
 
 impl Open {
+    /// A call of whoever is asked so.
+    pub(crate) fn new(asker: Asker, room: Arc<Room>) -> Arc<Self> {
+        Arc::new(Self {
+            asker,
+            task: None,
+            room: Some(room),
+            client: OnceLock::new(),
+            entry: OnceLock::new(),
+            waits_for: AtomicUsize::new(0),
+            last_asked: AtomicU64::new(0),
+        })
+    }
+
+    /// A call of this client that waits for what comes of a task.
+    pub(crate) fn for_task(
+        asker: Asker,
+        room: Arc<Room>,
+        client: Identity,
+        task: AskingTask,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            asker,
+            task: Some(task),
+            room: Some(room),
+            client: OnceLock::from(client),
+            entry: OnceLock::new(),
+            waits_for: AtomicUsize::new(0),
+            last_asked: AtomicU64::new(0),
+        })
+    }
+
+    /// Whose it is.
+    pub(crate) fn client(&self) -> &Identity {
+        self.client.get_or_init(|| match self.asker.context() {
+            Some(context) => Identity::of(&context),
+            None => Identity::nobody(),
+        })
+    }
+
+    /// Is it nobody's in particular?
+    fn is_anonymous(&self) -> bool {
+        match (self.client.get(), &self.asker) {
+            (Some(client), _) => client.is_anonymous(),
+            (None, Asker::Now(context)) => context.principal().is_none(),
+            (None, Asker::Later(_)) => self.client().is_anonymous(),
+        }
+    }
+
     /// Until it is dropped, the server waits for an answer.
-    pub(crate) fn waits(&self) -> Waiting {
+    pub(crate) fn waits(self: &Arc<Self>) -> Waiting {
         self.waits_for.fetch_add(1, Ordering::Relaxed);
-        Waiting(Arc::clone(&self.waits_for))
+        Waiting(Arc::clone(self))
     }
 
     /// Has its client given it up, or gone? It may still be here for a moment.
     fn has_ended(&self) -> bool {
         match &self.asker {
             Asker::Now(context) => context.has_ended(),
-            Asker::Later(later) => later.questions.is_closed(),
+            Asker::Later(later) => later.is_closed(),
         }
     }
 
     fn is_waiting(&self) -> bool {
         self.waits_for.load(Ordering::Relaxed) > 0
+    }
+
+    /// It is on its way to this server, under this number.
+    fn enter(self: Arc<Self>, desk: &Arc<Desk>, server: &Arc<str>, call: u64) {
+        let mut calls = desk.calls();
+        let place = calls.free.pop().unwrap_or_else(|| {
+            calls.places.push(None);
+            calls.places.len() - 1
+        });
+        let entry = Entry {
+            desk: Arc::clone(desk),
+            place,
+            server: Arc::clone(server),
+            call,
+        };
+        // It begins once.
+        let _ = self.entry.set(entry);
+        if let Some(free) = calls.places.get_mut(place) {
+            *free = Some(self);
+        }
+    }
+}
+
+impl Witness for Open {
+    fn begins(self: Arc<Self>, server: &Arc<str>, call: u64) {
+        if let Some(room) = self.room.clone() {
+            self.enter(room.desk(server), server, call);
+        }
+    }
+
+    fn ends(&self) {
+        let Some(entry) = self.entry.get() else {
+            return;
+        };
+        let ended = match self.is_anonymous() {
+            true => None,
+            false => Some((Arc::clone(&entry.server), entry.call, self.client().clone())),
+        };
+        let mut calls = entry.desk.calls();
+        let open = calls.places.get_mut(entry.place).and_then(Option::take);
+        calls.free.push(entry.place);
+        if let Some(ended) = ended {
+            if calls.ended.len() >= MOST_ENDED {
+                calls.ended.pop_front();
+            }
+            calls.ended.push_back(ended);
+        }
+        drop(calls);
+        // What else there is of it may take longer than others are to wait.
+        drop(open);
     }
 }
 
@@ -94,18 +226,16 @@ pub(crate) struct AskingTask {
     pub(crate) shown: String,
 }
 
-pub(crate) struct Waiting(Arc<AtomicUsize>);
+pub(crate) struct Waiting(Arc<Open>);
 
 impl Drop for Waiting {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+        self.0.waits_for.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-type CallName = (Arc<str>, u64);
-
 /// Who is asked, and how.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) enum Asker {
     /// A client that waits for the call and can be asked meanwhile.
     Now(Context),
@@ -113,38 +243,14 @@ pub(crate) enum Asker {
     Later(Later),
 }
 
-/// How a client is asked that must come again with the answer.
-#[derive(Clone, Debug)]
-pub(crate) struct Later {
-    pub(crate) questions: mpsc::Sender<Question>,
-    pub(crate) capabilities: Arc<ClientCapabilities>,
-    /// The request that waits for the call, while one does.
-    pub(crate) listener: Listener,
-    /// What it was to be asked and cannot be, as it is told.
-    pub(crate) lacks: Arc<OnceLock<ErrorObject>>,
-}
-
-/// Who hears of a call.
-pub(crate) type Listener = Arc<Mutex<Option<Context>>>;
-
 impl Asker {
     /// The request that waits for the call, if one does.
-    fn context(&self) -> Option<Context> {
+    pub(crate) fn context(&self) -> Option<Context> {
         match self {
             Self::Now(context) => Some(context.clone()),
-            Self::Later(later) => {
-                let listener = later.listener.lock();
-                listener.unwrap_or_else(PoisonError::into_inner).clone()
-            }
+            Self::Later(later) => later.context(),
         }
     }
-}
-
-/// A question for a client that must come again with the answer.
-#[derive(Debug)]
-pub(crate) struct Question {
-    pub(crate) request: InputRequest,
-    pub(crate) answer: oneshot::Sender<Payload>,
 }
 
 impl Desk {
@@ -159,94 +265,44 @@ impl Desk {
         }
     }
 
-    /// The same for a call that waits for what comes of a task.
-    pub(crate) fn enter_for_task(
-        self: &Arc<Self>,
-        server: &Arc<str>,
-        call: u64,
-        asker: Asker,
-        client: Identity,
-        task: AskingTask,
-    ) -> Entered {
-        let entered = self.enter(server, call, asker, client);
-        if let Some(open) = self.calls().open.get_mut(&entered.name) {
-            open.task = Some(Arc::new(task));
-        }
-        entered
-    }
-
-    /// A call is on its way to this server, under this number, until the guard is dropped.
-    pub(crate) fn enter(
-        self: &Arc<Self>,
-        server: &Arc<str>,
-        call: u64,
-        asker: Asker,
-        client: Identity,
-    ) -> Entered {
-        let name = (Arc::clone(server), call);
-        let open = Open {
-            asker,
-            client,
-            task: None,
-            waits_for: Arc::default(),
-            last_asked: Arc::default(),
-        };
-        self.calls().open.insert(name.clone(), open);
-        Entered {
-            desk: Arc::clone(self),
-            name,
-        }
-    }
-
     /// The call that a server asks about. On a pipe it does not say which one, and nobody must hear
     /// what is meant for somebody else, also if that one has just given up its call.
-    pub(crate) fn asks_about(&self, asked: &Asked) -> Option<Open> {
+    pub(crate) fn asks_about(&self, asked: &Asked) -> Option<Arc<Open>> {
         let calls = self.calls();
         if let Some(call) = asked.call {
-            let name = (Arc::clone(&asked.server), call);
-            return calls.open.get(&name).cloned();
+            return calls.find(&asked.server, call);
         }
-        let here = calls
-            .open
-            .iter()
-            .filter(|((server, _), _)| *server == asked.server)
-            .map(|((_, call), open)| (*call, open));
+        let here = calls.at(&asked.server);
         if let Some(task) = &asked.task {
             let is_its = |open: &Open| open.task.as_ref().is_some_and(|one| one.id == *task);
             let its = here.clone().filter(|(_, open)| is_its(open));
             if let Some((_, last)) = its.max_by_key(|(call, _)| *call) {
-                return Some(last.clone());
+                return Some(Arc::clone(last));
             }
         }
-        let found = likely(here.filter(|(_, open)| open.task.is_none()))?.clone();
-        if !calls.may_hear(&found.client, asked) {
+        let found = likely(here.filter(|(_, open)| open.task.is_none()))?;
+        if !calls.may_hear(found.client(), asked) {
             return None;
         }
         let number = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
         found.last_asked.store(number, Ordering::Relaxed);
-        Some(found)
+        Some(Arc::clone(found))
     }
 
     /// The call that a server's log belongs to. On a pipe it does not say; but if all calls that it
     /// works on there are of one connection, it is for nobody else.
     pub(crate) fn listener(&self, server: &Arc<str>, call: Option<u64>) -> Option<Context> {
         let calls = self.calls();
-        let open = &calls.open;
         if let Some(call) = call {
-            return open.get(&(Arc::clone(server), call))?.asker.context();
+            return calls.find(server, call)?.asker.context();
         }
-        let here = open
-            .iter()
-            .filter(|((of, _), open)| of == server && open.task.is_none());
-        let mut here = here.map(|(_, open)| open);
-        let any = here.clone().next()?;
-        if !here.all(|open| open.client.has_same_rights(&any.client)) {
+        let here = calls.at(server).filter(|(_, open)| open.task.is_none());
+        let (_, any) = here.clone().next()?;
+        let mut all = here.clone();
+        if !all.all(|(_, open)| open.client().has_same_rights(any.client())) {
             return None;
         }
-        drop(here);
-        let busy = open
-            .iter()
-            .filter(|((of, _), open)| of == server && open.task.is_none() && !open.is_waiting());
+        let busy = here.filter(|(_, open)| !open.is_waiting());
         let mut contexts = busy.map(|(_, open)| open.asker.context());
         let first = contexts.next()??;
         let connection = first.connection()?;
@@ -266,10 +322,10 @@ impl Desk {
 /// The call that a question is likely to be about, of those whose clients may know of each other:
 /// one that does not wait for an answer already, if all such are of one client; if there is none,
 /// the one that was asked about last, as servers ask several things at once.
-fn likely<'a>(calls: impl Iterator<Item = (u64, &'a Open)> + Clone) -> Option<&'a Open> {
+fn likely<'a>(calls: impl Iterator<Item = (u64, &'a Arc<Open>)> + Clone) -> Option<&'a Arc<Open>> {
     let (_, any) = calls.clone().next()?;
     let mut all = calls.clone();
-    if !all.all(|(_, open)| open.client.has_same_rights(&any.client)) {
+    if !all.all(|(_, open)| open.client().has_same_rights(any.client())) {
         return None;
     }
     let calls = calls.filter(|(_, open)| !open.has_ended());
@@ -279,34 +335,8 @@ fn likely<'a>(calls: impl Iterator<Item = (u64, &'a Open)> + Clone) -> Option<&'
         return asked.map(|(_, open)| open);
     };
     busy()
-        .all(|(_, open)| open.client.is_same(&last.client))
+        .all(|(_, open)| open.client().is_same(last.client()))
         .then_some(last)
-}
-
-/// A call that a server may ask about.
-#[derive(Debug)]
-pub(crate) struct Entered {
-    desk: Arc<Desk>,
-    name: CallName,
-}
-
-impl Drop for Entered {
-    fn drop(&mut self) {
-        let mut calls = self.desk.calls();
-        let Some(ended) = calls.open.remove(&self.name) else {
-            return;
-        };
-        if !ended.client.is_anonymous() {
-            if calls.ended.len() >= MOST_ENDED {
-                calls.ended.pop_front();
-            }
-            let name = (Arc::clone(&self.name.0), self.name.1);
-            calls.ended.push_back((name, ended.client));
-        }
-        drop(calls);
-        // What else there is of it may take longer than others are to wait.
-        drop(ended.asker);
-    }
 }
 
 /// Enough for those that were given up in the last moments; of others nobody knows, and nobody is
@@ -323,22 +353,30 @@ pub(crate) mod tests {
         Arc::new(Desk::new(Tasks::new(1, 1, Duration::ZERO)))
     }
 
+    /// A call that ends when this is dropped.
+    pub(crate) struct Entered(Arc<Open>);
+
+    impl Drop for Entered {
+        fn drop(&mut self) {
+            self.0.ends();
+        }
+    }
+
     /// A call of somebody with this key, and where it hears what it is asked.
-    pub(crate) fn enter(
-        desk: &Arc<Desk>,
-        call: u64,
-        key: Option<&str>,
-    ) -> (Entered, mpsc::Receiver<Question>) {
-        let (questions, asked) = mpsc::channel(1);
+    pub(crate) fn enter(desk: &Arc<Desk>, call: u64, key: Option<&str>) -> (Entered, Listening) {
         let capabilities = serde_json::from_str(r#"{"elicitation": {"form": {}}}"#);
-        let asker = Asker::Later(Later {
-            questions,
-            capabilities: Arc::new(capabilities.unwrap()),
-            listener: Listener::default(),
-            lacks: Arc::default(),
+        let later = Later::of_one_away(Arc::new(capabilities.unwrap()));
+        let open = Arc::new(Open {
+            asker: Asker::Later(later),
+            task: None,
+            room: None,
+            client: OnceLock::from(Identity::with_key(key)),
+            entry: OnceLock::new(),
+            waits_for: AtomicUsize::new(0),
+            last_asked: AtomicU64::new(0),
         });
-        let entered = desk.enter(&Arc::from("s"), call, asker, Identity::with_key(key));
-        (entered, asked)
+        Arc::clone(&open).enter(desk, &Arc::from("s"), call);
+        (Entered(Arc::clone(&open)), Listening::to(open))
     }
 
     /// A question on a pipe, after these calls were given up.

@@ -47,9 +47,20 @@ impl Service for Gate {
             }
         };
         let largest = self.turnstile.largest_result();
+        if call.method.known() == Some(Method::ToolsCall) {
+            // What clients do most: one future for all of it.
+            let (relay, turnstile) = (Arc::clone(self.relay.inner()), Arc::clone(&self.turnstile));
+            let context = call.context.clone();
+            return Reply::long(async move {
+                let answer = bounded(relay.call_tool(context).await, largest);
+                drop(pass);
+                note_refusal(&turnstile, &answer);
+                ended(noted, answer)
+            });
+        }
         match self.relay.call(call) {
             Reply::Now(answer) => Reply::Now(ended(noted, bounded(answer, largest))),
-            Reply::Later(answer) => {
+            Reply::Later(answer) | Reply::Long(answer) => {
                 let turnstile = Arc::clone(&self.turnstile);
                 Reply::later(async move {
                     let answer = bounded(answer.await, largest);
@@ -160,8 +171,7 @@ impl Noted {
     fn end(mut self, answer: &Answer) {
         let (outcome, code, size) = match answer {
             Answer::Result(result) => {
-                let has_failed = result.member("isError") == Some(b"true");
-                let outcome = if has_failed { "toolError" } else { "ok" };
+                let outcome = if result.is_error() { "toolError" } else { "ok" };
                 (outcome, None, result.text().len())
             }
             Answer::InputRequired(result) => ("inputRequired", None, result.text().len()),

@@ -41,6 +41,15 @@ impl Identity {
         }
     }
 
+    /// Somebody of whom nothing is known.
+    pub(crate) const fn nobody() -> Self {
+        Self {
+            connection: None,
+            principal: None,
+            stateless: None,
+        }
+    }
+
     /// Somebody with this key, or without one.
     #[cfg(test)]
     pub(crate) fn with_key(key: Option<&str>) -> Self {

@@ -13,11 +13,12 @@ mod pursuit;
 mod subject;
 mod tasks;
 
+use std::borrow::Cow;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use switchboard_client::Payload;
-use switchboard_hub::{Hub, HubCall, Operation, Whom};
+use switchboard_client::{OnBehalf, Payload};
+use switchboard_hub::{CallTool, Hub, HubCall, Operation, PassedOn, ToolEntry};
 use switchboard_protocol::Method;
 use switchboard_protocol::jsonrpc::{ErrorCode, ErrorObject, Notification};
 use switchboard_protocol::machine::server::Caller;
@@ -38,15 +39,18 @@ pub(crate) use pursuit::Pursuit;
 pub(crate) use tasks::{TaskKey, Tasks};
 
 use answers::error_of;
-use names::{NameTable, Named};
+use caller::LastCaller;
+use names::NameTable;
+use pursuit::{Failed, Pursued};
 
 /// A hub as a service.
 pub(crate) struct Relay(Arc<Inner>);
 
-struct Inner {
+pub(crate) struct Inner {
     parts: Parts,
     names: NameTable,
     info: Implementation,
+    last_caller: LastCaller,
 }
 
 /// What calls go through.
@@ -73,7 +77,13 @@ impl Relay {
             parts,
             names: NameTable::new(names),
             info,
+            last_caller: LastCaller::default(),
         }))
+    }
+
+    /// What the calls of a client go through.
+    pub(crate) const fn inner(&self) -> &Arc<Inner> {
+        &self.0
     }
 }
 
@@ -183,33 +193,72 @@ impl Inner {
         }
     }
 
-    async fn call_tool(&self, context: Context) -> Answer {
-        match params_of(&context).and_then(|params| member_of(params.name(), "name")) {
-            Ok(name) => {
-                self.names.wait_for(&self.opening).await;
-                let catalog = self.hub.catalog();
-                let name = self.names.known(Named::Tool, &catalog, &name);
-                if let Err(error) = caller::check_headers(&context, &catalog, &name) {
-                    return Answer::Error(error);
-                }
-                if let Some(answer) = self.call_as_task(&context, &name).await {
-                    return answer;
-                }
-                let call = |hub: &Hub| hub.call(&name);
-                let answer = self.relay::<_, CallToolResult>(context.clone(), call).await;
-                self.followed(answer, &context, &name).await
-            }
-            Err(error) => Answer::Error(error),
+    /// Calls a tool for a client. It is what clients do most, so little of it is kept while the
+    /// server works.
+    pub(crate) async fn call_tool(self: Arc<Self>, context: Context) -> Answer {
+        if self.names.must_wait_for(&self.opening) {
+            Box::pin(self.opening.wait()).await;
+        }
+        if tasks::may_be_one(&context)
+            && let Some(answer) = Box::pin(self.call_as_task(&context)).await
+        {
+            return answer;
+        }
+        let begun = match pursuit::may_be_returned(&context) {
+            true => Box::pin(self.return_or_begin_tool(&context)).await,
+            false => self.begin_tool(&context),
+        };
+        let mut pursued = match begun {
+            Ok(pursued) => pursued,
+            Err(error) => return Answer::Error(error),
+        };
+        let outcome = pursued.outcome(&self, &context).await;
+        let answer = answer_of::<CallToolResult>(outcome, &context);
+        match tasks::goes_on(&answer, &context) {
+            true => Box::pin(self.followed(answer, &context)).await,
+            false => answer,
         }
     }
 
+    /// Goes on with a call of a tool, if that is what the client wants, or has one called.
+    async fn return_or_begin_tool(
+        &self,
+        context: &Context,
+    ) -> Result<Pursued<PassedOn<CallTool>>, ErrorObject> {
+        match pursuit::returned(self, context).await? {
+            Some(returned) => Ok(returned),
+            None => self.begin_tool(context),
+        }
+    }
+
+    /// Has a tool called.
+    fn begin_tool(&self, context: &Context) -> Result<Pursued<PassedOn<CallTool>>, ErrorObject> {
+        let name = member_of(params_of(context)?.name(), "name")?;
+        let catalog = self.hub.catalog();
+        // A server that is not ready yet may have it.
+        let Ok(entry) = self.names.tool(&catalog, &name) else {
+            return self.begin(context, |hub| hub.call(&name));
+        };
+        caller::check_headers(context, &entry)?;
+        self.begin(context, |hub| hub.call_listed(&catalog, &entry))
+    }
+
+    /// The tool that a client calls.
+    fn tool_of(&self, context: &Context) -> Option<Arc<ToolEntry>> {
+        let name = context.params()?.name()?;
+        self.names.tool(&self.hub.catalog(), &name).ok()
+    }
+
     async fn fill(&self, context: Context) -> Answer {
-        match params_of(&context).and_then(|params| member_of(params.name(), "name")) {
+        if self.names.must_wait_for(&self.opening) {
+            self.opening.wait().await;
+        }
+        let name = params_of(&context).and_then(|params| member_of(params.name(), "name"));
+        match name {
             Ok(name) => {
-                self.names.wait_for(&self.opening).await;
-                let name = self.names.known(Named::Prompt, &self.hub.catalog(), &name);
+                let name = self.names.prompt(&self.hub.catalog(), name);
                 let call = |hub: &Hub| hub.prompt::<String, String>(&name, []);
-                self.relay::<_, GetPromptResult>(context, call).await
+                self.relay::<_, GetPromptResult>(&context, call).await
             }
             Err(error) => Answer::Error(error),
         }
@@ -218,7 +267,7 @@ impl Inner {
     async fn read(&self, context: Context) -> Answer {
         match uri_of(&context) {
             Ok(uri) => {
-                self.relay::<_, ReadResourceResult>(context, |hub| hub.read(&uri))
+                self.relay::<_, ReadResourceResult>(&context, |hub| hub.read(&uri))
                     .await
             }
             Err(error) => Answer::Error(error),
@@ -234,11 +283,11 @@ impl Inner {
         match params {
             Ok(mut params) => {
                 if let CompletionReference::Prompt(prompt) = &mut params.reference {
-                    prompt.name =
-                        self.names
-                            .known(Named::Prompt, &self.hub.catalog(), &prompt.name);
+                    let name = Cow::Borrowed(prompt.name.as_str());
+                    let name = self.names.prompt(&self.hub.catalog(), name);
+                    prompt.name = name.into_owned();
                 }
-                self.relay::<_, CompleteResult>(context, |hub| hub.complete(params))
+                self.relay::<_, CompleteResult>(&context, |hub| hub.complete(params))
                     .await
             }
             Err(error) => Answer::Error(error),
@@ -246,46 +295,91 @@ impl Inner {
     }
 
     /// Passes a call on for a client, and says what came of it in the client's words.
-    async fn relay<O, T>(&self, context: Context, call: impl FnOnce(&Hub) -> HubCall<O>) -> Answer
+    async fn relay<O, T>(&self, context: &Context, call: impl FnOnce(&Hub) -> HubCall<O>) -> Answer
     where
         O: Operation<Output: serde::Serialize + serde::de::DeserializeOwned>,
         T: Fits,
     {
-        let revision = context.revision();
-        let params = context.params().cloned().unwrap_or_else(Payload::empty);
-        let whom = caller::whom(&context);
-        match self.pass(&context, params, whom, call).await {
-            Ok(result) => answers::fit::<T>(result, revision),
-            Err(pursuit::Failed::Hub(error)) => {
-                Answer::Error(error_of(error, context.method(), revision))
-            }
-            Err(pursuit::Failed::Here(error)) => Answer::Error(error),
+        let returned = match pursuit::may_be_returned(context) {
+            true => pursuit::returned(self, context).await,
+            false => Ok(None),
+        };
+        let begun = returned.and_then(|returned| match returned {
+            Some(pursued) => Ok(pursued),
+            None => self.begin(context, call),
+        });
+        match begun {
+            Ok(mut pursued) => answer_of::<T>(pursued.outcome(self, context).await, context),
+            Err(error) => Answer::Error(error),
         }
     }
 
-    /// Passes a call on for a client, with these parameters.
+    /// Passes a call on for a client.
+    fn begin<O>(
+        &self,
+        context: &Context,
+        call: impl FnOnce(&Hub) -> HubCall<O>,
+    ) -> Result<Pursued<PassedOn<O>>, ErrorObject>
+    where
+        O: Operation<Output: serde::Serialize + serde::de::DeserializeOwned>,
+    {
+        let whom = self.last_caller.whom(context);
+        let params = self.last_caller.params(context);
+        self.begin_as(context, params, whom, call)
+    }
+
+    /// Passes a call on for a client, with these parameters, and waits for what comes of it.
     async fn pass<O>(
         &self,
         context: &Context,
         params: Payload,
-        whom: Whom,
+        whom: Arc<OnBehalf>,
         call: impl FnOnce(&Hub) -> HubCall<O>,
-    ) -> Result<Payload, pursuit::Failed>
+    ) -> Result<Payload, Failed>
     where
         O: Operation<Output: serde::Serialize + serde::de::DeserializeOwned>,
     {
-        let room = self.rooms.of(context);
-        let room = room.ok_or_else(|| pursuit::Failed::Here(too_many_rooms()))?;
+        let mut pursued = match pursuit::returned(self, context).await {
+            Ok(Some(returned)) => returned,
+            Ok(None) => self
+                .begin_as(context, params, whom, call)
+                .map_err(Failed::Here)?,
+            Err(error) => return Err(Failed::Here(error)),
+        };
+        pursued.outcome(self, context).await
+    }
+
+    /// Passes a call on for a client, with these parameters.
+    fn begin_as<O>(
+        &self,
+        context: &Context,
+        params: Payload,
+        whom: Arc<OnBehalf>,
+        call: impl FnOnce(&Hub) -> HubCall<O>,
+    ) -> Result<Pursued<PassedOn<O>>, ErrorObject>
+    where
+        O: Operation<Output: serde::Serialize + serde::de::DeserializeOwned>,
+    {
+        let room = self.rooms.of(context).ok_or_else(too_many_rooms)?;
         let mut call = call(&room.hub).pass_on(params, whom);
         if let Some(parent) = caller::trace(context) {
             call = call.parent(parent);
         }
-        pursuit::pursue(self, &room, call, context).await
+        Ok(pursuit::begin(room, call, context))
+    }
+}
+
+/// What a client is told that came of its call.
+fn answer_of<T: Fits>(outcome: Result<Payload, Failed>, context: &Context) -> Answer {
+    match outcome {
+        Ok(result) => answers::fit::<T>(result, context.revision()),
+        Err(failed) => failed.answer(context),
     }
 }
 
 fn uri_of(context: &Context) -> Result<String, ErrorObject> {
-    params_of(context).and_then(|params| member_of(params.string_member("uri"), "uri"))
+    let uri = params_of(context).and_then(|params| member_of(params.string_member("uri"), "uri"));
+    uri.map(Cow::into_owned)
 }
 
 fn too_many_rooms() -> ErrorObject {
@@ -298,7 +392,6 @@ fn params_of(context: &Context) -> Result<&Payload, ErrorObject> {
     params.ok_or_else(|| ErrorObject::invalid_params("there are no parameters"))
 }
 
-fn member_of(value: Option<std::borrow::Cow<'_, str>>, name: &str) -> Result<String, ErrorObject> {
-    let value = value.map(std::borrow::Cow::into_owned);
+fn member_of<'a>(value: Option<Cow<'a, str>>, name: &str) -> Result<Cow<'a, str>, ErrorObject> {
     value.ok_or_else(|| ErrorObject::invalid_params(format!("{name} is missing")))
 }

@@ -78,7 +78,7 @@ impl ServerHost {
     async fn ask<T, F: Future<Output = Result<T, AskError>>>(
         &self,
         asked: &Asked,
-        ask: impl Fn(Open) -> F,
+        ask: impl Fn(Arc<Open>) -> F,
     ) -> Result<T, Refusal> {
         let mut guesses = 0;
         loop {
@@ -88,7 +88,7 @@ impl ServerHost {
                 return Err(ErrorObject::invalid_request(message).into());
             };
             let _waiting = open.waits();
-            let outcome = ask(open.clone()).await;
+            let outcome = ask(Arc::clone(&open)).await;
             let has_ended = matches!(outcome, Err(AskError::Ended));
             if !has_ended || asked.call.is_some() || guesses >= MOST_GUESSES {
                 return outcome.map_err(refusal);
@@ -108,7 +108,7 @@ impl ServerHost {
 
     async fn elicit_about(
         &self,
-        open: Open,
+        open: Arc<Open>,
         mut params: ElicitRequestParams,
     ) -> Result<ElicitResult, AskError> {
         match &open.asker {
@@ -125,7 +125,7 @@ impl ServerHost {
                 context.elicit_with(NAME, params).await
             }
             Asker::Later(later) => {
-                let declared = &later.capabilities;
+                let declared = later.capabilities();
                 let (can, wanted) = match &mut params {
                     ElicitRequestParams::Url(visit) => {
                         // The stateless era has none.
@@ -233,7 +233,7 @@ fn encode(params: &impl serde::Serialize) -> Result<Payload, AskError> {
 }
 
 async fn sample(
-    open: Open,
+    open: Arc<Open>,
     mut request: CreateMessageRequestParams,
 ) -> Result<CreateMessageResult, AskError> {
     match &open.asker {
@@ -246,7 +246,7 @@ async fn sample(
             context.sample(NAME, request).await
         }
         Asker::Later(later) => {
-            let declared = &later.capabilities;
+            let declared = later.capabilities();
             let wants_tools = request.tools.is_some() || request.tool_choice.is_some();
             let (can, wanted) = match wants_tools {
                 true => (
@@ -262,7 +262,7 @@ async fn sample(
     }
 }
 
-async fn list_roots(open: Open) -> Result<ListRootsResult, AskError> {
+async fn list_roots(open: Arc<Open>) -> Result<ListRootsResult, AskError> {
     match &open.asker {
         Asker::Now(context) => {
             if let Some(task) = &open.task {
@@ -271,7 +271,7 @@ async fn list_roots(open: Open) -> Result<ListRootsResult, AskError> {
             context.roots(NAME).await.map(ListRootsResult::new)
         }
         Asker::Later(later) => {
-            let can = later.capabilities.accepts_roots();
+            let can = later.capabilities().accepts_roots();
             later.check(can, Method::RootsList, json!({"roots": {}}))?;
             later.ask(Ok(InputRequest::roots())).await
         }
@@ -286,8 +286,7 @@ impl Later {
             return Ok(());
         }
         let wanted: ClientCapabilities = serde_json::from_value(wanted).unwrap_or_default();
-        // The first thing that it lacks says enough.
-        let _ = self.lacks.set(ErrorObject::missing_capabilities(wanted));
+        self.note_lack(ErrorObject::missing_capabilities(wanted));
         Err(AskError::NotDeclared(method))
     }
 
@@ -297,8 +296,7 @@ impl Later {
     ) -> Result<T, AskError> {
         let request = question.map_err(|error| AskError::BadQuestion(error.to_string()))?;
         let (answer, answered) = oneshot::channel();
-        let asked = self.questions.send(Question { request, answer }).await;
-        asked.map_err(|_| AskError::Ended)?;
+        self.push(Question { request, answer })?;
         let answer = answered.await.map_err(|_| AskError::Ended)?;
         answer
             .decode()
@@ -339,16 +337,16 @@ mod tests {
     async fn a_question_goes_to_the_next_call_when_the_one_that_was_taken_for_it_ends() {
         let desk = desk();
         let host = ServerHost::of_all(&desk, "s");
-        let (_first, mut first_asked) = enter(&desk, 1, Some("ada"));
-        let (second, mut second_asked) = enter(&desk, 2, Some("ada"));
+        let (_first, first_asked) = enter(&desk, 1, Some("ada"));
+        let (second, second_asked) = enter(&desk, 2, Some("ada"));
         let schema = switchboard_client::RawJson::encode(&json!({"type": "object"})).unwrap();
         let form = ElicitRequestFormParams::new("Who?", schema);
         let asking = host.fill_form(form, question(&[]));
         let answering = async {
             // The newest is taken for the one that asks. It is given up before it is answered.
-            let taken = second_asked.recv().await.unwrap();
-            drop((second, taken));
-            let again = first_asked.recv().await.unwrap();
+            let taken = second_asked.questions().await;
+            drop((second, second_asked, taken));
+            let again = first_asked.questions().await.remove(0);
             let answer = switchboard_client::Payload::encode(&json!({"action": "decline"}));
             again.answer.send(answer.unwrap()).unwrap();
         };

@@ -1,34 +1,36 @@
 //! One call through the hub: found, allowed, sent to its server, its result made to fit.
 //!
-//! What can be called is in `operation`; the tools that the hub answers itself are in `own_tools`.
+//! What can be called is in `operation`, how a call is followed in `future`; the tools that the hub answers itself are in `own_tools`.
 
-use std::any::Any;
 use std::fmt;
 use std::future::{Future, IntoFuture, pending};
+use std::marker::PhantomData;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
 use switchboard_client::types::ProgressNotificationParams;
-use switchboard_client::{Call, Class, Payload, State};
+use switchboard_client::{Call, Payload, State};
 use tokio::time::{Instant, sleep_until};
-use tracing::Instrument;
 
 use crate::error::HubError;
 use crate::event::Event;
 use crate::hub::Hub;
 use crate::member::InUse;
 use crate::registry::Absence;
-use crate::trace::{CallTrace, Outcome, Subject, TraceContext};
+use crate::trace::{CallTrace, Subject, TraceContext};
 
+mod future;
 mod operation;
 mod own_tools;
 mod passed_on;
 
+pub use future::HubCallFuture;
 pub use operation::{CallTool, Complete, GetPrompt, Operation, Raw, RawRequest, ReadResource};
-pub use passed_on::{PassedOn, Whom};
+pub use passed_on::PassedOn;
 
+use future::{Seen, Sent};
 use operation::Target;
 
 /// A call that is made when it is awaited. Dropping its future cancels it at the server.
@@ -42,16 +44,33 @@ pub struct HubCall<O = CallTool> {
 /// What every call can be told.
 #[derive(Default)]
 struct Options {
+    witness: Option<Arc<dyn Witness>>,
+    special: Option<Box<Special>>,
+}
+
+/// What few calls are told. In a box, so that the others are small: a call is moved several times
+/// before it is made.
+#[derive(Default)]
+struct Special {
     idle: Option<Option<Duration>>,
     total: Option<Option<Duration>>,
-    progress: Option<Box<dyn FnMut(ProgressNotificationParams) + Send>>,
+    progress: Option<Hear>,
     cancel: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
-    begin: Option<Box<Begin>>,
     parent: Option<TraceContext>,
 }
 
-/// Told when a call is sent; what it gives back is kept until the call ends.
-type Begin = dyn FnOnce(&Arc<str>, u64) -> Box<dyn Any + Send> + Send;
+/// Hears of progress.
+type Hear = Box<dyn FnMut(ProgressNotificationParams) + Send>;
+
+/// Sees when a call begins and when it ends.
+pub trait Witness: Send + Sync + 'static {
+    /// It is about to be sent: to which server, and under which number, by which the server's
+    /// questions name it ([`Asked::call`](switchboard_client::Asked)).
+    fn begins(self: Arc<Self>, server: &Arc<str>, call: u64);
+
+    /// It has an outcome, or was given up.
+    fn ends(&self);
+}
 
 impl HubCall<CallTool> {
     /// One argument.
@@ -78,13 +97,13 @@ impl<O: Operation> HubCall<O> {
 
     /// How long there may be neither an answer nor progress.
     pub fn idle_timeout(mut self, limit: impl Into<Option<Duration>>) -> Self {
-        self.options.idle = Some(limit.into());
+        self.options.special().idle = Some(limit.into());
         self
     }
 
     /// How long it may take in all, whatever progress it makes.
     pub fn deadline(mut self, limit: impl Into<Option<Duration>>) -> Self {
-        self.options.total = Some(limit.into());
+        self.options.special().total = Some(limit.into());
         self
     }
 
@@ -93,30 +112,25 @@ impl<O: Operation> HubCall<O> {
         mut self,
         hear: impl FnMut(ProgressNotificationParams) + Send + 'static,
     ) -> Self {
-        self.options.progress = Some(Box::new(hear));
+        self.options.special().progress = Some(Box::new(hear));
         self
     }
 
-    /// Told when it is about to be sent: to which server, and under which number, by which the
-    /// server's questions name it ([`Asked::call`](switchboard_client::Asked)). What is given back
-    /// is kept until the call ends.
-    pub fn on_begin<G: Send + 'static>(
-        mut self,
-        begin: impl FnOnce(&Arc<str>, u64) -> G + Send + 'static,
-    ) -> Self {
-        self.options.begin = Some(Box::new(|server, call| Box::new(begin(server, call))));
+    /// Has somebody see when it begins and when it ends.
+    pub fn seen_by(mut self, witness: Arc<dyn Witness>) -> Self {
+        self.options.witness = Some(witness);
         self
     }
 
     /// The span below which the call is, of a trace that began elsewhere.
     pub fn parent(mut self, parent: TraceContext) -> Self {
-        self.options.parent = Some(parent);
+        self.options.special().parent = Some(parent);
         self
     }
 
     /// Cancels the call when this is ready: a token of yours, a signal, a timer.
     pub fn cancel_on(mut self, token: impl Future<Output = ()> + Send + 'static) -> Self {
-        self.options.cancel = Some(Box::pin(token));
+        self.options.special().cancel = Some(Box::pin(token));
         self
     }
 
@@ -129,96 +143,75 @@ impl<O: Operation> HubCall<O> {
         }
     }
 
-    async fn make(mut self) -> Result<O::Output, HubError> {
-        let mut limits = Limits {
-            cancel: self.options.cancel.take(),
-            until: self
-                .options
-                .total
-                .flatten()
-                .and_then(|total| Instant::now().checked_add(total)),
+    /// Sends it, if its server is ready and the name is known. Gives it back otherwise.
+    fn begin(mut self) -> Result<Sent<O>, Self> {
+        if self.operation.is_answered_here(&self.hub) {
+            return Err(self);
+        }
+        let Ok(target) = self.operation.find(&self.hub.catalog()) else {
+            return Err(self);
         };
+        let Some(client) = self.hub.client_now(&target.server) else {
+            return Err(self);
+        };
+        let limits = self.options.limits();
+        Ok(self.send(target, client, limits))
+    }
+
+    /// The whole of it, whatever must be waited for.
+    async fn make(mut self) -> Result<O::Output, HubError> {
+        let mut limits = self.options.limits();
         if let Some(answer) = self.operation.answer_here(&self.hub) {
             return limits.wait_for(answer).await;
         }
         let found = limits.wait_for(reach(&self.hub, &self.operation)).await;
         let (target, client) = found?;
-        let method = self.operation.method();
-        let subject = Subject::of(&method, &target.name);
-        let parent = self.options.parent.as_ref();
-        let mut trace = CallTrace::begin(&client.member().meter, subject, parent);
-        let span = trace.span().clone();
-        let sending = self.send(&target, &client, limits, &mut trace);
-        match sending.instrument(span).await {
-            Ok((outcome, output)) => {
-                trace.end(&outcome);
-                Ok(output)
-            }
-            Err(error) => {
-                trace.end(&Outcome::from(&error));
-                Err(error)
-            }
-        }
+        self.send(target, client, limits).await
     }
 
-    async fn send(
-        mut self,
-        target: &Target,
-        client: &InUse,
-        limits: Limits,
-        trace: &mut CallTrace,
-    ) -> Result<(Outcome, O::Output), HubError> {
-        let Target { server, name } = target;
-        if let State::Ready(ready) = client.state() {
+    fn send(mut self, target: Target, client: InUse, limits: Limits) -> Sent<O> {
+        let server = &target.server;
+        let special = self.options.special.take();
+        let mut special = special.map(|special| *special).unwrap_or_default();
+        let method = self.operation.method();
+        let subject = Subject::of(&method, &target.name);
+        let parent = special.parent.as_ref();
+        let mut trace = CallTrace::begin(&client.member().meter, subject, parent);
+        let ready = match client.state() {
+            State::Ready(ready) => Some(ready),
+            _ => None,
+        };
+        if let Some(ready) = &ready {
             trace.sent(ready.revision);
         }
-        let config = client.member().config();
-        let call = trace.write_to(self.operation.call(client, name));
-        let mut call = self.options.apply(call, &self.hub, server);
-        let begin = self.options.begin.take();
-        let _begun = begin.map(|begin| begin(server, call.id()));
-        let usual = config.call_timeouts();
-        call = call.idle_timeout(self.options.idle.unwrap_or(usual.idle));
+        let call = self.operation.call(&client, ready.as_deref(), &target.name);
+        let call = trace.write_to(call);
+        let mut call = listened(call, special.progress.take(), &self.hub, server);
+        let witness = self.options.witness.take();
+        let seen = witness.map(|witness| Seen::begin(witness, server, call.id()));
+        let usual = client.member().config().call_timeouts();
+        call = call.idle_timeout(special.idle.unwrap_or(usual.idle));
         call = call.deadline(match limits.until {
             Some(until) => Some(until.saturating_duration_since(Instant::now())),
-            None => self.options.total.unwrap_or(usual.total),
+            None => special.total.unwrap_or(usual.total),
         });
         if let Some(cancel) = limits.cancel {
             call = call.cancel_on(cancel);
         }
-        let payload = match call.await {
-            Ok(payload) => payload,
-            Err(error) => {
-                match error.class() {
-                    Class::Timeout | Class::Connection => client.suspect(),
-                    _ => client.note_answer(),
-                }
-                return Err(error.into());
-            }
-        };
-        client.note_answer();
-        let size = payload.text().len();
-        if let Some(limit) = config.limits.result.filter(|limit| size > *limit) {
-            return Err(HubError::ResultTooLarge {
-                server: server.to_string(),
-                name: name.clone(),
-                size,
-                limit,
-            });
-        }
-        let catalog = self.hub.catalog();
-        match O::read(&payload, &catalog, server) {
-            Ok(output) => Ok((Outcome::from(&payload), output)),
-            Err(error) => Err(HubError::Unreadable {
-                server: server.to_string(),
-                name: name.clone(),
-                error,
-            }),
+        Sent {
+            call: call.into_future(),
+            _seen: seen,
+            client,
+            trace: Some(trace),
+            target,
+            hub: self.hub,
+            operation: PhantomData,
         }
     }
 }
 
 /// How long a caller waits for what comes before the call itself.
+#[derive(Default)]
 struct Limits {
     cancel: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     until: Option<Instant>,
@@ -288,35 +281,55 @@ pub(crate) async fn find<O: Operation>(hub: &Hub, operation: &O) -> Result<Targe
 }
 
 impl Options {
-    /// Hears of progress, if anybody wants to.
-    fn apply(&mut self, call: Call<Payload>, hub: &Hub, server: &Arc<str>) -> Call<Payload> {
-        let mut hear = self.progress.take();
-        if hear.is_none() && !hub.shared().has_listeners() {
-            return call;
-        }
-        let (shared, server) = (Arc::downgrade(hub.shared()), Arc::clone(server));
-        let call_id = call.id();
-        call.on_progress(move |progress| {
-            if let Some(shared) = shared.upgrade() {
-                shared.tell(Event::Progress {
-                    server: Arc::clone(&server),
-                    call: call_id,
-                    progress: Arc::new(progress.clone()),
-                });
-            }
-            if let Some(hear) = &mut hear {
-                hear(progress);
-            }
-        })
+    fn special(&mut self) -> &mut Special {
+        self.special.get_or_insert_default()
     }
+
+    /// How long it may wait before it is sent.
+    fn limits(&mut self) -> Limits {
+        let Some(special) = &mut self.special else {
+            return Limits::default();
+        };
+        let total = special.total.flatten();
+        Limits {
+            cancel: special.cancel.take(),
+            until: total.and_then(|total| Instant::now().checked_add(total)),
+        }
+    }
+}
+
+/// The call, with its progress told to whoever wants to hear of it.
+fn listened(
+    call: Call<Payload>,
+    mut hear: Option<Hear>,
+    hub: &Hub,
+    server: &Arc<str>,
+) -> Call<Payload> {
+    if hear.is_none() && !hub.shared().tells_progress() {
+        return call;
+    }
+    let (shared, server) = (Arc::downgrade(hub.shared()), Arc::clone(server));
+    let call_id = call.id();
+    call.on_progress(move |progress| {
+        if let Some(shared) = shared.upgrade() {
+            shared.tell(Event::Progress {
+                server: Arc::clone(&server),
+                call: call_id,
+                progress: Arc::new(progress.clone()),
+            });
+        }
+        if let Some(hear) = &mut hear {
+            hear(progress);
+        }
+    })
 }
 
 impl<O: Operation> IntoFuture for HubCall<O> {
     type Output = Result<O::Output, HubError>;
-    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
+    type IntoFuture = HubCallFuture<O>;
 
-    fn into_future(self) -> Self::IntoFuture {
-        Box::pin(self.make())
+    fn into_future(self) -> HubCallFuture<O> {
+        HubCallFuture::new(self)
     }
 }
 

@@ -75,23 +75,38 @@ impl Event {
 pub struct Events {
     receiver: broadcast::Receiver<Event>,
     missed: u64,
+    /// Held by all who want to hear of progress.
+    progress: Option<Arc<()>>,
     /// Whose events are heard. None: all.
     view: Option<Arc<View>>,
 }
 
 impl Events {
-    pub(crate) const fn new(receiver: broadcast::Receiver<Event>, view: Option<Arc<View>>) -> Self {
+    pub(crate) const fn new(
+        receiver: broadcast::Receiver<Event>,
+        progress: Arc<()>,
+        view: Option<Arc<View>>,
+    ) -> Self {
         Self {
             receiver,
             missed: 0,
+            progress: Some(progress),
             view,
         }
+    }
+
+    /// The same without [`Event::Progress`]: calls of which nobody wants to hear are cheaper.
+    #[must_use]
+    pub fn without_progress(mut self) -> Self {
+        self.progress = None;
+        self
     }
 
     /// The next one. None after the last, when the hub is gone.
     pub async fn next(&mut self) -> Option<Event> {
         loop {
             match self.receiver.recv().await {
+                Ok(Event::Progress { .. }) if self.progress.is_none() => {}
                 Ok(event) => match &self.view {
                     Some(view) if !view.has_server(event.server()) => {}
                     _ => return Some(event),

@@ -48,8 +48,8 @@ mod trace;
 mod variables;
 
 pub use call::{
-    CallTool, Complete, GetPrompt, HubCall, Operation, PassedOn, Raw, RawRequest, ReadResource,
-    Whom,
+    CallTool, Complete, GetPrompt, HubCall, HubCallFuture, Operation, PassedOn, Raw, RawRequest,
+    ReadResource, Witness,
 };
 pub use config::{
     AuthConfig, Config, ConfigError, Dialect, GatewaySettings, HttpConfig, HubSettings,

@@ -270,7 +270,7 @@ impl Member {
     }
 
     /// The client, if it can be called now.
-    fn client_now(self: &Arc<Self>) -> Option<InUse> {
+    pub(crate) fn client_now(self: &Arc<Self>) -> Option<InUse> {
         // Before we look: whoever takes the client away looks at who uses it afterwards.
         let guard = Guard::new(self);
         let client = self.standing.borrow().client.clone()?;

@@ -96,7 +96,8 @@ impl<'a> Subject<'a> {
 #[derive(Debug)]
 pub struct CallTrace {
     span: Span,
-    context: Option<TraceContext>,
+    /// In a box: nearly all calls have none, and it is large.
+    context: Option<Box<TraceContext>>,
     timed: Option<Timed>,
 }
 
@@ -146,7 +147,7 @@ impl CallTrace {
         let context = own.into_inner().or_else(|| parent.cloned());
         Self {
             span,
-            context,
+            context: context.map(Box::new),
             timed: Some(meter.begin(subject)),
         }
     }
@@ -157,14 +158,14 @@ impl CallTrace {
     }
 
     /// What the server is told of the trace.
-    pub const fn context(&self) -> Option<&TraceContext> {
-        self.context.as_ref()
+    pub fn context(&self) -> Option<&TraceContext> {
+        self.context.as_deref()
     }
 
     /// Writes into the request of a call what the server is told of the trace, and into the span
     /// under which id it goes.
     pub fn write_to<T>(&self, call: Call<T>) -> Call<T> {
-        let entries = self.context.iter().flat_map(TraceContext::meta);
+        let entries = self.context.iter().flat_map(|context| context.meta());
         let call = entries.fold(call, |call, (key, value)| call.meta(key, value));
         if self.span.is_disabled() {
             return call;

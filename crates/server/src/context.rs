@@ -150,8 +150,14 @@ impl Context {
     }
 
     /// Who calls: what he says of himself, unverified, and what he can do.
-    pub fn caller(&self) -> &Caller {
+    pub fn caller(&self) -> &Arc<Caller> {
         &self.0.serve.caller
+    }
+
+    /// From which level on the client wants to hear log messages of this call. In the handshake era
+    /// that is not said with a call.
+    pub fn log_level(&self) -> Option<LoggingLevel> {
+        self.0.serve.log_level
     }
 
     /// Who calls, as the authorization of the endpoint has found. None without one.

@@ -44,6 +44,10 @@ pub(crate) fn start(service: &dyn Service, context: &Context) -> Started {
                 Poll::Pending => return Started::Waiting(running),
             }
         }
+        Ok(Reply::Long(future)) => {
+            let context = context.clone();
+            return Started::Waiting(Running { future, context });
+        }
         Err(panic) => panicked(panic.as_ref()),
     };
     context.end();

@@ -98,6 +98,8 @@ pub enum Reply {
     Now(Answer),
     /// It comes. If nobody waits for it any longer, this is dropped.
     Later(AnswerFuture),
+    /// It comes, and surely not at once: nobody asks for it before it has a task of its own.
+    Long(AnswerFuture),
 }
 
 /// An answer that is still to come.
@@ -108,6 +110,11 @@ impl Reply {
     pub fn later(answer: impl Future<Output = Answer> + Send + 'static) -> Self {
         Self::Later(Box::pin(answer))
     }
+
+    /// An answer that is still to come, and surely not at once.
+    pub fn long(answer: impl Future<Output = Answer> + Send + 'static) -> Self {
+        Self::Long(Box::pin(answer))
+    }
 }
 
 impl fmt::Debug for Reply {
@@ -115,6 +122,7 @@ impl fmt::Debug for Reply {
         match self {
             Self::Now(answer) => f.debug_tuple("Now").field(answer).finish(),
             Self::Later(_) => f.write_str("Later(..)"),
+            Self::Long(_) => f.write_str("Long(..)"),
         }
     }
 }

@@ -24,6 +24,7 @@ use switchboard_hub::Hub;
 use switchboard_transport::http::OldPaths;
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
+use tokio::task::JoinSet;
 
 use crate::app::App;
 use crate::args::serve::{Serve, ServedNames};
@@ -79,7 +80,7 @@ pub(crate) async fn run(args: &Serve, app: &App) -> Result<Outcome, Failure> {
     let hub = gateway.hub().clone();
     app.adopt(&hub);
     let sending = telemetry::start(args.otlp.as_deref(), &hub, &journal)?;
-    let events = hub.events();
+    let events = hub.events().without_progress();
     let connecting = tokio::spawn(gateway.connect_all());
     let standing = Arc::new(Standing {
         hub: hub.clone(),
@@ -148,7 +149,14 @@ async fn serve(
 ) -> Result<(), Failure> {
     let broken = |error: std::io::Error| Failure::unexpected(with_causes(&error));
     let Some(address) = &args.http else {
-        return gateway.site().serve_stdio().await.map_err(broken);
+        // A task of its own: what else goes on is not looked at with every message.
+        let (site, mut serving) = (gateway.site().clone(), JoinSet::new());
+        serving.spawn(async move { site.serve_stdio().await });
+        return match serving.join_next().await {
+            Some(Ok(served)) => served.map_err(broken),
+            Some(Err(error)) => Err(Failure::unexpected(error.to_string())),
+            None => Ok(()),
+        };
     };
     let address = address_of(address)?;
     let mut settings = gateway.site().http_settings();

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use switchboard_client::{ErrorKind, Payload};
 use switchboard_hub::{HubError, Kind};
 use switchboard_protocol::jsonrpc::{ErrorCode, ErrorObject, MethodName};
-use switchboard_protocol::revision::{StepDown, step_down_error};
+use switchboard_protocol::revision::{StepDown, step_down_error, step_down_texts};
 use switchboard_protocol::types::ResourceNotFoundData;
 use switchboard_protocol::{Era, Revision};
 use switchboard_server::Answer;
@@ -20,6 +20,9 @@ impl<T: StepDown + Serialize + DeserializeOwned> Fits for T {}
 
 /// A result of a server, for a client of this revision: the very same bytes, where they can be.
 pub(super) fn fit<T: Fits>(result: Payload, revision: Revision) -> Answer {
+    if let Some(result) = step_down_texts(&result, revision) {
+        return Answer::Result(result);
+    }
     if result.result_type().as_deref() == Some("input_required") {
         let is_newest = revision.era() == Era::Stateless;
         return Answer::InputRequired(match is_newest {

@@ -2,49 +2,115 @@
 //!
 //! Specification: 2026-07-28 basic (`_meta`); W3C Trace Context; W3C Baggage.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
-use memchr::memmem;
+use bytes::Bytes;
+use memchr::memmem::Finder;
 use switchboard_client::{OnBehalf, Payload};
-use switchboard_hub::{Catalog, TraceContext, Whom};
+use switchboard_hub::{ToolEntry, TraceContext};
 use switchboard_protocol::envelope::Envelope;
 use switchboard_protocol::http::parameter::Parameters;
 use switchboard_protocol::jsonrpc::ErrorObject;
+use switchboard_protocol::machine::server::Caller;
 use switchboard_protocol::revision::StepDown;
 use switchboard_protocol::types::{ClientCapabilities, LoggingLevel, TASKS_EXTENSION, meta_key};
 use switchboard_protocol::{Era, RawJson, Revision};
 use switchboard_server::Context;
 
-/// For whom a call is made. What a server of the stateless era asks is for him to answer, in
-/// whichever way he is asked.
-pub(super) fn whom(context: &Context) -> Whom {
-    let context = context.clone();
-    Arc::new(move || {
-        let mut whom = match context.revision().era() {
-            Era::Stateless => stateless(&context),
-            Era::Handshake => handshake(&context),
+/// Who called last: most callers say the same of themselves with every call.
+#[derive(Debug, Default)]
+pub(crate) struct LastCaller(Mutex<Option<Known>>);
+
+#[derive(Debug)]
+struct Known {
+    caller: Arc<Caller>,
+    log_level: Option<LoggingLevel>,
+    whom: Arc<OnBehalf>,
+    /// A `_meta` of his of which nothing goes further.
+    meta: Option<Bytes>,
+}
+
+impl LastCaller {
+    /// For whom a call is made. What a server of the stateless era asks is for him to answer, in
+    /// whichever way he is asked.
+    pub(super) fn whom(&self, context: &Context) -> Arc<OnBehalf> {
+        let (caller, log_level) = (context.caller(), context.log_level());
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = &*last
+            && Arc::ptr_eq(&known.caller, caller)
+            && known.log_level == log_level
+        {
+            return Arc::clone(&known.whom);
+        }
+        let whom = said_by(context);
+        let (whom, meta) = match last.take() {
+            // Somebody else, or the next request of one who has no connection.
+            Some(known)
+                if known.whom.capabilities == whom.capabilities
+                    && known.whom.log_level == whom.log_level =>
+            {
+                (known.whom, known.meta)
+            }
+            _ => (Arc::new(whom), None),
         };
-        whom.is_asked_himself = true;
+        *last = Some(Known {
+            caller: Arc::clone(caller),
+            log_level,
+            whom: Arc::clone(&whom),
+            meta,
+        });
         whom
-    })
+    }
+
+    /// The parameters of a call, without a `_meta` that is known to go no further.
+    pub(super) fn params(&self, context: &Context) -> Payload {
+        let Some(params) = context.params() else {
+            return Payload::empty();
+        };
+        let Some(meta) = params.meta() else {
+            return params.clone();
+        };
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(known) = &mut *last else {
+            return params.clone();
+        };
+        if known.meta.as_deref() != Some(meta) {
+            if !Envelope::is_all_of(meta) {
+                return params.clone();
+            }
+            known.meta = Some(Bytes::copy_from_slice(meta));
+        }
+        params.without_meta()
+    }
+}
+
+/// For whom a call is made, as he says it with this one.
+pub(super) fn whom(context: &Context) -> Arc<OnBehalf> {
+    Arc::new(said_by(context))
 }
 
 /// The same, for somebody who knows tasks of the extension, or for whom we do.
-pub(super) fn whom_with_tasks(context: &Context) -> Whom {
-    let whom = whom(context);
-    Arc::new(move || {
-        let mut whom = whom();
-        let declared = whom.capabilities.decode();
-        let mut capabilities: ClientCapabilities = declared.unwrap_or_default();
-        let extensions = capabilities.extensions.get_or_insert_default();
-        extensions
-            .entry(TASKS_EXTENSION)
-            .or_insert_with(|| serde_json::json!({}));
-        if let Ok(written) = RawJson::encode(&capabilities) {
-            whom.capabilities = written;
-        }
-        whom
-    })
+pub(super) fn whom_with_tasks(context: &Context) -> Arc<OnBehalf> {
+    let mut whom = said_by(context);
+    let declared = whom.capabilities.decode();
+    let mut capabilities: ClientCapabilities = declared.unwrap_or_default();
+    let extensions = capabilities.extensions.get_or_insert_default();
+    extensions
+        .entry(TASKS_EXTENSION)
+        .or_insert_with(|| serde_json::json!({}));
+    if let Ok(written) = RawJson::encode(&capabilities) {
+        whom.capabilities = written;
+    }
+    Arc::new(whom)
+}
+
+fn said_by(context: &Context) -> OnBehalf {
+    let mut whom = match context.revision().era() {
+        Era::Stateless => stateless(context),
+        Era::Handshake => handshake(context),
+    };
+    whom.is_asked_himself = true;
+    whom
 }
 
 /// In his own words.
@@ -52,7 +118,7 @@ fn stateless(context: &Context) -> OnBehalf {
     let envelope = Envelope::of(context.params());
     let declared = envelope.client_capabilities.and_then(read);
     let mut whom = OnBehalf::new(declared.unwrap_or_else(empty));
-    whom.log_level = envelope.log_level.and_then(read);
+    whom.log_level = context.log_level();
     whom
 }
 
@@ -84,7 +150,7 @@ pub(super) fn trace(context: &Context) -> Option<TraceContext> {
 fn of_meta(params: &Payload) -> Option<TraceContext> {
     // Few have one, and only those are read.
     let meta = params.meta()?;
-    memmem::find(meta, meta_key::TRACEPARENT.as_bytes())?;
+    TRACEPARENT.find(meta)?;
     TraceContext::of_meta(&read(meta)?)
 }
 
@@ -103,19 +169,12 @@ fn of_headers(context: &Context) -> Option<TraceContext> {
 }
 
 /// Arguments that headers repeat must be the same there. The server never sees those headers.
-pub(super) fn check_headers(
-    context: &Context,
-    catalog: &Catalog,
-    tool: &str,
-) -> Result<(), ErrorObject> {
-    if context.headers().is_none() {
+pub(super) fn check_headers(context: &Context, entry: &ToolEntry) -> Result<(), ErrorObject> {
+    if context.headers().is_none() || context.revision().era() != Era::Stateless {
         return Ok(());
     }
-    let Ok(entry) = catalog.find_tool(tool) else {
-        return Ok(());
-    };
     let schema = &entry.tool.input_schema;
-    if memmem::find(schema.as_str().as_bytes(), ANNOTATION).is_none() {
+    if ANNOTATION.find(schema.as_str().as_bytes()).is_none() {
         return Ok(());
     }
     // A tool whose annotations are not valid repeats nothing in headers.
@@ -125,4 +184,5 @@ pub(super) fn check_headers(
     }
 }
 
-const ANNOTATION: &[u8] = b"\"x-mcp-header\"";
+static ANNOTATION: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\"x-mcp-header\""));
+static TRACEPARENT: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(meta_key::TRACEPARENT));

@@ -16,7 +16,7 @@ use switchboard_protocol::types::{ServerCapabilities, TASKS_EXTENSION};
 use switchboard_protocol::{Era, Method, RawJson};
 use switchboard_server::{Answer, Context};
 
-use super::{Inner, caller, error_of, too_many_rooms};
+use super::{Inner, caller, pursuit, too_many_rooms};
 
 impl Inner {
     /// A request of which we know nothing.
@@ -47,12 +47,14 @@ impl Inner {
         if let Some(parent) = caller::trace(&context) {
             call = call.parent(parent);
         }
-        match super::pursuit::pursue(self, &room, call, &context).await {
+        let mut pursued = match pursuit::returned(self, &context).await {
+            Ok(Some(returned)) => returned,
+            Ok(None) => pursuit::begin(room, call, &context),
+            Err(error) => return Answer::Error(error),
+        };
+        match pursued.outcome(self, &context).await {
             Ok(result) => Answer::Result(in_their_words(result, &context)),
-            Err(super::pursuit::Failed::Hub(error)) => {
-                Answer::Error(error_of(error, context.method(), context.revision()))
-            }
-            Err(super::pursuit::Failed::Here(error)) => Answer::Error(error),
+            Err(failed) => failed.answer(&context),
         }
     }
 

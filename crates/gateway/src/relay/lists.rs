@@ -15,7 +15,6 @@ use switchboard_server::{Answer, Context};
 
 use super::Inner;
 use super::answers::answer_with;
-use super::names::Named;
 
 impl Inner {
     pub(super) fn list_tools(&self, context: &Context) -> Answer {
@@ -27,12 +26,7 @@ impl Inner {
             |(from, count)| {
                 let tools = entries.skip(from).take(count).map(|entry| {
                     let mut tool = catalog.definition(entry);
-                    let shown = self.names.shown(
-                        Named::Tool,
-                        &catalog,
-                        &entry.tool.name,
-                        entry.name.as_str(),
-                    );
+                    let shown = self.names.shown_tool(&catalog, entry);
                     shown.clone_into(&mut tool.name);
                     (Arc::clone(&entry.server), tool)
                 });
@@ -58,12 +52,7 @@ impl Inner {
             |(from, count)| {
                 let prompts = entries.skip(from).take(count).map(|entry| {
                     let mut prompt = entry.definition();
-                    let shown = self.names.shown(
-                        Named::Prompt,
-                        &catalog,
-                        &entry.prompt.name,
-                        entry.name.as_str(),
-                    );
+                    let shown = self.names.shown_prompt(&catalog, entry);
                     shown.clone_into(&mut prompt.name);
                     prompt
                 });

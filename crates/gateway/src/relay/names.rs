@@ -1,9 +1,10 @@
 //! How clients call tools and prompts, and what the hub calls them.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use switchboard_hub::Catalog;
+use switchboard_hub::{Catalog, NotFound, PromptEntry, ToolEntry};
 
 use crate::gateway::Names;
 use crate::opening::Opening;
@@ -20,24 +21,8 @@ pub(crate) struct NameTable {
 #[derive(Debug)]
 struct Plain {
     version: u64,
-    tools: HashMap<String, Option<String>>,
-    prompts: HashMap<String, Option<String>>,
-}
-
-/// What has a name.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Named {
-    Tool,
-    Prompt,
-}
-
-impl Plain {
-    const fn of(&self, kind: Named) -> &HashMap<String, Option<String>> {
-        match kind {
-            Named::Tool => &self.tools,
-            Named::Prompt => &self.prompts,
-        }
-    }
+    tools: HashMap<String, Option<Arc<ToolEntry>>>,
+    prompts: HashMap<String, Option<Arc<PromptEntry>>>,
 }
 
 impl NameTable {
@@ -49,30 +34,45 @@ impl NameTable {
     }
 
     /// A name of a server's own does not say which server to wait for, so all are waited for.
-    pub(crate) async fn wait_for(&self, opening: &Opening) {
-        if self.names == Names::Plain && opening.is_going_on() {
-            opening.wait().await;
+    pub(crate) fn must_wait_for(&self, opening: &Opening) -> bool {
+        self.names == Names::Plain && opening.is_going_on()
+    }
+
+    /// The tool that clients call so.
+    pub(crate) fn tool(&self, catalog: &Catalog, name: &str) -> Result<Arc<ToolEntry>, NotFound> {
+        if let Some(plain) = self.plain(catalog)
+            && let Some(Some(entry)) = plain.tools.get(name)
+        {
+            return Ok(Arc::clone(entry));
+        }
+        catalog.find_tool(name).cloned()
+    }
+
+    /// What the hub calls the prompt that clients call so.
+    pub(crate) fn prompt<'a>(&self, catalog: &Catalog, name: Cow<'a, str>) -> Cow<'a, str> {
+        match self
+            .plain(catalog)
+            .map(|plain| plain.prompts.get(&*name).cloned())
+        {
+            Some(Some(Some(entry))) => Cow::Owned(entry.name.to_string()),
+            _ => name,
         }
     }
 
-    /// What the hub calls what a client calls so.
-    pub(crate) fn known(&self, kind: Named, catalog: &Catalog, name: &str) -> String {
+    /// What clients call a tool.
+    pub(crate) fn shown_tool<'a>(&self, catalog: &Catalog, entry: &'a ToolEntry) -> &'a str {
+        let own = entry.tool.name.as_str();
         let plain = self.plain(catalog);
-        let known = plain.as_ref().and_then(|plain| plain.of(kind).get(name));
-        known.cloned().flatten().unwrap_or_else(|| name.to_owned())
+        let is_plain = plain.is_some_and(|plain| matches!(plain.tools.get(own), Some(Some(_))));
+        if is_plain { own } else { entry.name.as_str() }
     }
 
-    /// What clients call what its server calls so, and the hub so.
-    pub(crate) fn shown<'a>(
-        &self,
-        kind: Named,
-        catalog: &Catalog,
-        own: &'a str,
-        exposed: &'a str,
-    ) -> &'a str {
+    /// What clients call a prompt.
+    pub(crate) fn shown_prompt<'a>(&self, catalog: &Catalog, entry: &'a PromptEntry) -> &'a str {
+        let own = entry.prompt.name.as_str();
         let plain = self.plain(catalog);
-        let is_plain = plain.is_some_and(|plain| matches!(plain.of(kind).get(own), Some(Some(_))));
-        if is_plain { own } else { exposed }
+        let is_plain = plain.is_some_and(|plain| matches!(plain.prompts.get(own), Some(Some(_))));
+        if is_plain { own } else { entry.name.as_str() }
     }
 
     fn plain(&self, catalog: &Catalog) -> Option<Arc<Plain>> {
@@ -85,30 +85,27 @@ impl NameTable {
         {
             return Some(Arc::clone(plain));
         }
-        let tools = catalog
-            .tools()
-            .map(|entry| (entry.tool.name.as_str(), entry.name.as_str()));
-        let prompts = catalog
-            .prompts()
-            .map(|entry| (entry.prompt.name.as_str(), entry.name.as_str()));
         let plain = Arc::new(Plain {
             version: catalog.version(),
-            tools: unique(tools),
-            prompts: unique(prompts),
+            tools: unique(catalog.tools(), |entry| &entry.tool.name),
+            prompts: unique(catalog.prompts(), |entry| &entry.prompt.name),
         });
         *last = Some(Arc::clone(&plain));
         Some(plain)
     }
 }
 
-/// Those that only one server has; the others with nothing.
-fn unique<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)>) -> HashMap<String, Option<String>> {
-    let mut names: HashMap<String, Option<String>> = HashMap::new();
-    for (own, exposed) in pairs {
+/// By the names that only one server has; the others with nothing.
+fn unique<'a, E: 'a>(
+    entries: impl Iterator<Item = &'a Arc<E>>,
+    own: impl Fn(&E) -> &String,
+) -> HashMap<String, Option<Arc<E>>> {
+    let mut names: HashMap<String, Option<Arc<E>>> = HashMap::new();
+    for entry in entries {
         names
-            .entry(own.to_owned())
+            .entry(own(entry).clone())
             .and_modify(|known| *known = None)
-            .or_insert_with(|| Some(exposed.to_owned()));
+            .or_insert_with(|| Some(Arc::clone(entry)));
     }
     names
 }

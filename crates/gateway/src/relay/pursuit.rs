@@ -7,24 +7,23 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::future::{Future, IntoFuture};
+use std::future::{Future, IntoFuture, poll_fn};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::Arc;
+use std::task::{Context as TaskContext, Poll};
 use std::time::Duration;
 
 use switchboard_client::Payload;
 use switchboard_client::types::ProgressNotificationParams;
-use switchboard_hub::{HubCall, HubError, Operation};
+use switchboard_hub::{HubCall, HubCallFuture, HubError, Operation};
 use switchboard_protocol::jsonrpc::ErrorObject;
 use switchboard_protocol::types::{InputRequests, InputRequiredResult};
 use switchboard_protocol::{Era, RawJson};
-use switchboard_server::{Context, Progress};
-use tokio::sync::mpsc;
+use switchboard_server::{Answer, Context, Progress};
 use tokio::time::timeout;
 
-use super::Inner;
-use crate::desk::{Asker, Later, Listener, Question};
-use crate::identity::Identity;
+use super::{Inner, error_of};
+use crate::desk::{Asker, Later, Listening, Open, Question};
 use crate::rooms::Room;
 use crate::server_host::at_once;
 use crate::turnstile;
@@ -35,58 +34,94 @@ pub(super) enum Failed {
     Here(ErrorObject),
 }
 
+impl Failed {
+    /// The same in the words of the client that made the call.
+    pub(super) fn answer(self, context: &Context) -> Answer {
+        Answer::Error(match self {
+            Self::Hub(error) => error_of(error, context.method(), context.revision()),
+            Self::Here(error) => error,
+        })
+    }
+}
+
+/// A call on its way.
+pub(super) enum Pursued<O: Operation<Output = Payload>> {
+    /// The client waits, and is asked meanwhile.
+    Waited(HubCallFuture<O>),
+    /// The client may have to come again.
+    Followed(Pursuit<Way<O>>),
+    Over,
+}
+
+/// A call that its client may have to come again for.
+#[expect(clippy::large_enum_variant, reason = "a box is what is saved here")]
+pub(super) enum Way<O: Operation<Output = Payload>> {
+    /// It has not come again yet.
+    First(HubCallFuture<O>),
+    Again(Pin<Box<Anything>>),
+}
+
+impl<O: Operation<Output = Payload>> Future for Way<O> {
+    type Output = Result<Payload, HubError>;
+
+    fn poll(mut self: Pin<&mut Self>, task: &mut TaskContext<'_>) -> Poll<Self::Output> {
+        match &mut *self {
+            Self::First(call) => Pin::new(call).poll(task),
+            Self::Again(call) => call.as_mut().poll(task),
+        }
+    }
+}
+
 /// A call that goes on at its server, whoever waits for it. Dropped, it is cancelled there.
-pub(crate) struct Pursuit {
-    call: Pin<Box<dyn Future<Output = Result<Payload, HubError>> + Send>>,
-    questions: mpsc::Receiver<Question>,
-    /// Who hears of progress: the client's last request.
-    listener: Listener,
-    /// What the client was to be asked and cannot be.
-    lacks: Arc<OnceLock<ErrorObject>>,
+pub(crate) struct Pursuit<F = Pin<Box<Anything>>> {
+    call: F,
+    /// What the client is to be asked.
+    listening: Listening,
     /// Questions that wait for the client.
-    open: BTreeMap<String, Question>,
+    questions: BTreeMap<String, Question>,
     asked: u32,
     /// What came of it while nobody listened.
     outcome: Option<Result<Payload, HubError>>,
 }
 
-impl Pursuit {
-    fn note(&mut self, question: Question) {
-        self.asked += 1;
-        self.open
-            .insert(format!("question-{}", self.asked), question);
+/// A call of any kind.
+type Anything = dyn Future<Output = Result<Payload, HubError>> + Send;
+
+impl<F> Pursuit<F> {
+    fn note(&mut self, questions: Vec<Question>) {
+        for question in questions {
+            self.asked += 1;
+            self.questions
+                .insert(format!("question-{}", self.asked), question);
+        }
     }
 
+    /// A call that failed, and for which the client could not be asked, failed for that.
+    fn judge(&self, outcome: Result<Payload, HubError>) -> Result<Payload, Failed> {
+        let has_failed = match &outcome {
+            Ok(result) => result.is_error(),
+            Err(_) => true,
+        };
+        if has_failed && let Some(error) = self.listening.later().and_then(Later::lack) {
+            return Err(Failed::Here(error));
+        }
+        outcome.map_err(Failed::Hub)
+    }
+}
+
+impl Pursuit {
     /// Goes on while nobody listens, until the call has ended. What was asked in its name and has
     /// no answer then was about another call, and can be asked there.
     pub(crate) async fn go_on(&mut self) {
         if self.outcome.is_none() {
             self.outcome = Some((&mut self.call).await);
         }
-        self.questions.close();
-        while self.questions.try_recv().is_ok() {}
-        self.open.clear();
-    }
-
-    /// A call that failed, and for which the client could not be asked, failed for that.
-    fn judge(&self, outcome: Result<Payload, HubError>) -> Result<Payload, Failed> {
-        let has_failed = match &outcome {
-            Ok(result) => result.member("isError") == Some(b"true"),
-            Err(_) => true,
-        };
-        match self.lacks.get() {
-            Some(error) if has_failed => Err(Failed::Here(error.clone())),
-            _ => outcome.map_err(Failed::Hub),
-        }
-    }
-
-    fn heard_by(&self, context: Option<Context>) {
-        let mut listener = self.listener.lock().unwrap_or_else(PoisonError::into_inner);
-        *listener = context;
+        self.listening.close();
+        self.questions.clear();
     }
 }
 
-impl fmt::Debug for Pursuit {
+impl<F> fmt::Debug for Pursuit<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Pursuit")
             .field("asked", &self.asked)
@@ -94,84 +129,123 @@ impl fmt::Debug for Pursuit {
     }
 }
 
-/// The result of a call. It may be one that wants input.
-pub(super) async fn pursue<O: Operation<Output = Payload>>(
-    relay: &Inner,
-    room: &Arc<Room>,
+/// Has a call made for a client, with its progress and its questions led there.
+pub(super) fn begin<O: Operation<Output = Payload>>(
+    room: Arc<Room>,
     call: HubCall<O>,
     context: &Context,
-) -> Result<Payload, Failed> {
+) -> Pursued<O> {
     match context.revision().era() {
         Era::Handshake => {
-            let listener = Arc::new(Mutex::new(Some(context.clone())));
-            let asker = Asker::Now(context.clone());
-            let call = prepared(room, call, context, asker, &listener);
-            call.await.map_err(Failed::Hub)
+            let open = Open::new(Asker::Now(context.clone()), room);
+            let mut call = call.seen_by(open);
+            if context.wants_progress() {
+                let context = context.clone();
+                call = call.on_progress(move |progress| tell_progress(&context, &progress));
+            }
+            Pursued::Waited(call.into_future())
         }
         Era::Stateless => {
-            let pursuit = match returned(relay, context).await? {
-                Some(pursuit) => pursuit,
-                None => begin(room, call, context),
-            };
-            follow(relay, context, pursuit).await
+            let open = Open::new(Asker::Later(Later::new(context.clone())), room);
+            let mut call = call.seen_by(Arc::clone(&open) as _);
+            if context.wants_progress() {
+                // One who comes again hears of it by his new request.
+                let open = Arc::clone(&open);
+                call = call.on_progress(move |progress| {
+                    if let Some(context) = open.asker.context() {
+                        tell_progress(&context, &progress);
+                    }
+                });
+            }
+            Pursued::Followed(Pursuit {
+                call: Way::First(call.into_future()),
+                listening: Listening::to(open),
+                questions: BTreeMap::new(),
+                asked: 0,
+                outcome: None,
+            })
         }
     }
 }
 
-/// The call, with its progress and its questions led to the client.
-fn prepared<O: Operation<Output = Payload>>(
-    room: &Arc<Room>,
-    call: HubCall<O>,
-    context: &Context,
-    asker: Asker,
-    listener: &Listener,
-) -> HubCall<O> {
-    let room = Arc::clone(room);
-    let client = Identity::of(context);
-    let listener = Arc::clone(listener);
-    call.on_begin(move |server, number| room.desk(server).enter(server, number, asker, client))
-        .on_progress(move |progress| {
-            let context = listener
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .clone();
-            if let Some(context) = context {
-                tell_progress(&context, &progress);
+impl<O: Operation<Output = Payload>> Pursued<O> {
+    /// The result of the call. It may be one that wants input.
+    pub(super) async fn outcome(
+        &mut self,
+        relay: &Inner,
+        context: &Context,
+    ) -> Result<Payload, Failed> {
+        let pursuit = match self {
+            Self::Waited(call) => return call.await.map_err(Failed::Hub),
+            Self::Followed(pursuit) => pursuit,
+            Self::Over => return Err(Failed::Hub(HubError::Cancelled)),
+        };
+        if let Some(outcome) = pursuit.outcome.take() {
+            return pursuit.judge(outcome);
+        }
+        // A server may give up waiting.
+        pursuit
+            .questions
+            .retain(|_, question| !question.answer.is_closed());
+        // One that the client has not answered is asked again.
+        if pursuit.questions.is_empty() {
+            match pursuit.next().await {
+                Next::Outcome(outcome) => return pursuit.judge(outcome),
+                Next::Questions(questions) => pursuit.note(questions),
             }
-        })
+        }
+        match std::mem::replace(self, Self::Over) {
+            Self::Followed(pursuit) => Box::pin(ask(relay, context, pursuit.boxed())).await,
+            _ => Err(Failed::Hub(HubError::Cancelled)),
+        }
+    }
 }
 
-fn begin<O: Operation<Output = Payload>>(
-    room: &Arc<Room>,
-    call: HubCall<O>,
-    context: &Context,
-) -> Pursuit {
-    let (asking, questions) = mpsc::channel(MOST_QUESTIONS);
-    let capabilities = Arc::new(context.capabilities().clone());
-    let listener: Listener = Arc::new(Mutex::new(Some(context.clone())));
-    let lacks = Arc::default();
-    let asker = Asker::Later(Later {
-        questions: asking,
-        capabilities,
-        listener: Arc::clone(&listener),
-        lacks: Arc::clone(&lacks),
-    });
-    let call = prepared(room, call, context, asker, &listener);
-    Pursuit {
-        call: call.into_future(),
-        questions,
-        listener,
-        lacks,
-        open: BTreeMap::new(),
-        asked: 0,
-        outcome: None,
+/// What comes next of a call.
+enum Next {
+    Outcome(Result<Payload, HubError>),
+    Questions(Vec<Question>),
+}
+
+impl<O: Operation<Output = Payload>> Pursuit<Way<O>> {
+    /// The call's outcome, or what is to be asked before.
+    async fn next(&mut self) -> Next {
+        poll_fn(|task| {
+            if let Poll::Ready(outcome) = Pin::new(&mut self.call).poll(task) {
+                return Poll::Ready(Next::Outcome(outcome));
+            }
+            self.listening.poll_questions(task).map(Next::Questions)
+        })
+        .await
     }
+
+    fn boxed(self) -> Pursuit {
+        Pursuit {
+            call: match self.call {
+                Way::First(call) => Box::pin(call),
+                Way::Again(call) => call,
+            },
+            listening: self.listening,
+            questions: self.questions,
+            asked: self.asked,
+            outcome: self.outcome,
+        }
+    }
+}
+
+/// May a client come back for a call with this one?
+pub(super) fn may_be_returned(context: &Context) -> bool {
+    let is_said = |params: &Payload| params.member("requestState").is_some();
+    context.revision().era() == Era::Stateless && context.params().is_some_and(is_said)
 }
 
 /// The call that a client comes back for, with the answers that it brings. None if what it brings
 /// is not ours: then it is for the server.
-async fn returned(relay: &Inner, context: &Context) -> Result<Option<Pursuit>, Failed> {
-    let bad = |message: &str| Failed::Here(ErrorObject::invalid_params(message));
+pub(super) async fn returned<O: Operation<Output = Payload>>(
+    relay: &Inner,
+    context: &Context,
+) -> Result<Option<Pursued<O>>, ErrorObject> {
+    let bad = |message: &str| ErrorObject::invalid_params(message);
     let Some(params) = context.params() else {
         return Ok(None);
     };
@@ -189,43 +263,40 @@ async fn returned(relay: &Inner, context: &Context) -> Result<Option<Pursuit>, F
         .map_err(|error| bad(&format!("inputResponses: {error}")))?;
     let mut pursuit = relay.lot.take(number).await.ok_or_else(|| bad(ended))?;
     for (name, answer) in answers {
-        if let Some(question) = pursuit.open.remove(&name)
+        if let Some(question) = pursuit.questions.remove(&name)
             && let Ok(answer) = Payload::encode(&answer)
         {
             // The server may have given up waiting.
             let _ = question.answer.send(answer);
         }
     }
-    pursuit.heard_by(Some(context.clone()));
-    Ok(Some(pursuit))
+    if let Some(later) = pursuit.listening.later() {
+        later.came(context.clone());
+    }
+    Ok(Some(Pursued::Followed(Pursuit {
+        call: Way::Again(pursuit.call),
+        listening: pursuit.listening,
+        questions: pursuit.questions,
+        asked: pursuit.asked,
+        outcome: pursuit.outcome,
+    })))
 }
 
-/// Waits for the result, or for a question. One that the client has not answered is asked again.
-async fn follow(relay: &Inner, context: &Context, mut pursuit: Pursuit) -> Result<Payload, Failed> {
-    if let Some(outcome) = pursuit.outcome.take() {
-        return pursuit.judge(outcome);
-    }
-    // A server may give up waiting.
-    pursuit
-        .open
-        .retain(|_, question| !question.answer.is_closed());
-    if pursuit.open.is_empty() {
-        tokio::select! {
-            biased;
-            outcome = &mut pursuit.call => return pursuit.judge(outcome),
-            Some(question) = pursuit.questions.recv() => pursuit.note(question),
-        }
-    }
+/// Has the client asked what the server wants to know, and lets the call wait for it.
+async fn ask(relay: &Inner, context: &Context, mut pursuit: Pursuit) -> Result<Payload, Failed> {
     // Those that come together are asked together.
-    while let Ok(Some(question)) = timeout(TOGETHER, pursuit.questions.recv()).await {
-        pursuit.note(question);
+    while let Ok(more) = timeout(TOGETHER, pursuit.listening.questions()).await {
+        pursuit.note(more);
+    }
+    // The request ends here; what gets on meanwhile nobody hears, but whose it is stays known.
+    pursuit.listening.open().client();
+    if let Some(later) = pursuit.listening.later() {
+        later.left();
     }
     let mut requests = InputRequests::default();
-    for (name, question) in &pursuit.open {
+    for (name, question) in &pursuit.questions {
         requests.insert(name.clone(), question.request.clone());
     }
-    // The request ends here; what gets on meanwhile nobody hears.
-    pursuit.heard_by(None);
     let number = relay.lot.park(pursuit, context.principal());
     let number = number.map_err(|full| Failed::Here(turnstile::no_place(full)))?;
     let state = context
@@ -252,6 +323,5 @@ fn tell_progress(context: &Context, progress: &ProgressNotificationParams) {
 }
 
 const PURPOSE: &str = "requestState";
-const MOST_QUESTIONS: usize = 8;
 /// Longer than a server needs between two questions, and nothing to somebody who reads them.
 const TOGETHER: Duration = Duration::from_millis(10);

@@ -8,15 +8,11 @@ use switchboard_protocol::Method;
 use switchboard_server::Context;
 
 use super::Relay;
-use super::names::Named;
 
 impl Relay {
     /// What clients call a tool.
     pub(crate) fn shown<'a>(&self, catalog: &Catalog, entry: &'a ToolEntry) -> &'a str {
-        let own = &entry.tool.name;
-        self.0
-            .names
-            .shown(Named::Tool, catalog, own, entry.name.as_str())
+        self.0.names.shown_tool(catalog, entry)
     }
 
     /// The server that a call goes to, and what that calls the tool, prompt or resource. Where
@@ -28,13 +24,12 @@ impl Relay {
         let catalog = self.0.hub.catalog();
         let found = match context.method().known() {
             Some(Method::ToolsCall) => params.name().map(|name| {
-                let found = catalog.find_tool(&self.0.names.known(Named::Tool, &catalog, &name));
+                let found = self.0.names.tool(&catalog, &name);
                 let found = found.map(|entry| (Arc::clone(&entry.server), entry.tool.name.clone()));
                 found.map_err(|_| name.into_owned())
             }),
             Some(Method::PromptsGet) => params.name().map(|name| {
-                let found =
-                    catalog.find_prompt(&self.0.names.known(Named::Prompt, &catalog, &name));
+                let found = catalog.find_prompt(&self.0.names.prompt(&catalog, name.clone()));
                 let found =
                     found.map(|entry| (Arc::clone(&entry.server), entry.prompt.name.clone()));
                 found.map_err(|_| name.into_owned())

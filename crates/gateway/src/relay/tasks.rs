@@ -24,7 +24,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use switchboard_client::{ErrorKind, OnBehalf, Payload, Ready};
-use switchboard_hub::{Hub, HubError, MemberState, ToolEntry, Whom};
+use switchboard_hub::{Hub, HubError, MemberState, ToolEntry};
 use switchboard_protocol::jsonrpc::{ErrorCode, ErrorObject};
 use switchboard_protocol::types::{
     ClientCapabilities, SubscriptionFilter, TASKS_EXTENSION, Task, TaskRequestParams,
@@ -32,8 +32,8 @@ use switchboard_protocol::types::{
 use switchboard_protocol::{Era, Method, RawJson};
 use switchboard_server::{Answer, Connection, Context};
 
-use super::{Inner, caller, error_of, pursuit};
-use crate::desk::{Asker, AskingTask};
+use super::{Inner, caller, pursuit};
+use crate::desk::{Asker, AskingTask, Open};
 use crate::identity::Identity;
 use crate::rooms::Room;
 use asking::AskingTasks;
@@ -94,19 +94,12 @@ impl Tasks {
 
 impl Inner {
     /// A call of a tool that may become a task, or has to. None if it has nothing to do with tasks.
-    pub(super) async fn call_as_task(&self, context: &Context, name: &str) -> Option<Answer> {
-        let says = |params: &Payload| memchr::memmem::find(params.text(), TASK).is_some();
-        let is_said = context.params().is_some_and(says);
-        // Most calls are none of these, and are looked at no further.
-        let may_be_one = match context.revision().era() {
-            Era::Stateless => is_said || context.capabilities().has_extension(TASKS_EXTENSION),
-            Era::Handshake => is_said && older::has_tasks(context.revision()),
-        };
-        if !may_be_one {
-            return None;
+    pub(super) async fn call_as_task(&self, context: &Context) -> Option<Answer> {
+        let tool = &self.tool_of(context)?;
+        if let Err(error) = caller::check_headers(context, tool) {
+            return Some(Answer::Error(error));
         }
-        let catalog = self.hub.catalog();
-        let tool = catalog.find_tool(name).ok()?;
+        let name = tool.name.as_str();
         let outcome = match context.revision().era() {
             Era::Stateless => {
                 let params = self.as_newer_task(context, tool)?;
@@ -127,23 +120,18 @@ impl Inner {
         Some(outcome.unwrap_or_else(|failed| failed.answer(context)))
     }
 
-    /// An answer to a call of a tool: with the name that a task has here if the call became one,
-    /// and with what came of it in the end if the server makes tasks only and the client knows none.
-    pub(super) async fn followed(&self, answer: Answer, context: &Context, tool: &str) -> Answer {
+    /// An answer to a call of a tool that [goes on](goes_on): with the name that a task has here if
+    /// the call became one, and with what came of it in the end if the server makes tasks only and
+    /// the client knows none.
+    pub(super) async fn followed(&self, answer: Answer, context: &Context) -> Answer {
+        let Some(tool) = self.tool_of(context) else {
+            return answer;
+        };
         match answer {
-            Answer::Result(result) if is_one(&result) => {
-                let catalog = self.hub.catalog();
-                match catalog.find_tool(tool) {
-                    Ok(entry) => Answer::Result(self.named(&result, entry, context)),
-                    Err(_) => Answer::Result(result),
-                }
-            }
-            Answer::Error(error) if wants_tasks(&error, context) => {
-                let catalog = self.hub.catalog();
-                let Ok(entry) = catalog.find_tool(tool) else {
-                    return Answer::Error(error);
-                };
-                let outcome = self.call_and_wait(context, tool, entry).await;
+            Answer::Result(result) => Answer::Result(self.named(&result, &tool, context)),
+            Answer::Error(_) => {
+                let name = tool.name.as_str();
+                let outcome = self.call_and_wait(context, name, &tool).await;
                 outcome.unwrap_or_else(|failed| failed.answer(context))
             }
             other => other,
@@ -214,7 +202,8 @@ impl Inner {
     ) -> Result<Payload, Failed> {
         let params = context.params().cloned().unwrap_or_else(Payload::empty);
         let task = serde_json::Value::from(&*key.task).to_string();
-        let params = params.passed_on(&[(form::TASK_ID, Some(task.as_bytes()))]);
+        // The TypeScript SDK 1.x says with whatever concerns a task that it is to be one.
+        let params = params.passed_on(&[(form::TASK_ID, Some(task.as_bytes())), ("task", None)]);
         let params = params
             .decode::<RawJson>()
             .map_err(|error| Failed::Here(ErrorObject::invalid_params(error.to_string())))?;
@@ -225,16 +214,13 @@ impl Inner {
             .on_behalf(caller::whom(context));
         if context.method().known() == Some(Method::TasksResult) {
             // Whoever waits for it is asked what the task asks.
-            let (desk, client) = (Arc::clone(room), Identity::of(context));
+            let client = Identity::of(context);
             let asker = Asker::Now(context.clone());
             let task = AskingTask {
                 id: key.task.clone(),
                 shown: names.shown(key, context.principal()),
             };
-            call = call.on_begin(move |server, number| {
-                let desk = desk.desk(server);
-                desk.enter_for_task(server, number, asker, client, task)
-            });
+            call = call.seen_by(Open::for_task(asker, Arc::clone(room), client, task));
             // It comes when the task is at its end, however long that takes.
             call = call.idle_timeout(None).deadline(None);
         }
@@ -265,12 +251,22 @@ impl Inner {
     }
 }
 
-impl Failed {
-    fn answer(self, context: &Context) -> Answer {
-        Answer::Error(match self {
-            Self::Hub(error) => error_of(error, context.method(), context.revision()),
-            Self::Here(error) => error,
-        })
+/// May a call of a tool have to do with tasks? Most have not, and are looked at no further.
+pub(super) fn may_be_one(context: &Context) -> bool {
+    let says = |params: &Payload| params.member("task").is_some();
+    let is_said = || context.params().is_some_and(says);
+    match context.revision().era() {
+        Era::Stateless => context.capabilities().has_extension(TASKS_EXTENSION) || is_said(),
+        Era::Handshake => older::has_tasks(context.revision()) && is_said(),
+    }
+}
+
+/// Is this answer to a call of a tool not the end of it?
+pub(super) fn goes_on(answer: &Answer, context: &Context) -> bool {
+    match answer {
+        Answer::Result(result) => is_one(result),
+        Answer::Error(error) => wants_tasks(error, context),
+        _ => false,
     }
 }
 
@@ -279,7 +275,7 @@ async fn ask(
     room: &Arc<Room>,
     key: &TaskKey,
     method: Method,
-    whom: Whom,
+    whom: Arc<OnBehalf>,
 ) -> Result<Payload, HubError> {
     let params = TaskRequestParams::new(&*key.task);
     let call = room
@@ -289,16 +285,16 @@ async fn ask(
 }
 
 /// For whom a server is asked about a task: for somebody who knows tasks.
-fn whom(context: Option<&Context>) -> Whom {
+fn whom(context: Option<&Context>) -> Arc<OnBehalf> {
     match context {
         Some(context) => caller::whom_with_tasks(context),
-        None => Arc::new(|| {
+        None => {
             let can = json!({"extensions": {TASKS_EXTENSION: {}}});
             let can = RawJson::encode(&can).expect("invariant: this is JSON");
             let mut whom = OnBehalf::new(can);
             whom.is_asked_himself = true;
-            whom
-        }),
+            Arc::new(whom)
+        }
     }
 }
 
@@ -368,5 +364,3 @@ fn undeclared() -> ErrorObject {
     ErrorObject::missing_capabilities(required)
 }
 
-/// How a parameter begins that is called so.
-const TASK: &[u8] = b"\"task\"";

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::future::Future;
+use std::ops::Deref;
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -12,15 +13,14 @@ use switchboard_client::types::{
     CallToolResult, CompleteRequestParams, CompleteResult, CompletionReference, GetPromptResult,
     ReadResourceResult,
 };
-use switchboard_client::{Call, Client, Payload, RawJson};
+use switchboard_client::{Call, Client, OnBehalf, Payload, RawJson, Ready};
 use switchboard_protocol::Method;
 use switchboard_protocol::jsonrpc::MethodName;
 
 use crate::call::own_tools::OwnTool;
-use crate::call::passed_on::Whom;
 use crate::error::HubError;
 use crate::hub::Hub;
-use crate::registry::{Catalog, Kind, NotFound};
+use crate::registry::{Catalog, Kind, NotFound, ToolEntry};
 
 /// What can be called. Only what is here.
 pub trait Operation: sealed::Sealed + fmt::Debug + Send + Sync + Sized + 'static {
@@ -38,22 +38,31 @@ pub trait Operation: sealed::Sealed + fmt::Debug + Send + Sync + Sized + 'static
     fn could_be_on(&self, server: &str, prefix: &str, is_starting: bool) -> bool;
 
     #[doc(hidden)]
-    fn call(&mut self, client: &Client, name: &str) -> Call<Payload>;
+    fn call(&mut self, client: &Client, ready: Option<&Ready>, name: &str) -> Call<Payload>;
 
     #[doc(hidden)]
-    fn read(
-        payload: &Payload,
-        catalog: &Catalog,
-        server: &str,
-    ) -> Result<Self::Output, serde_json::Error>;
+    fn read(payload: &Payload, hub: &Hub, server: &str) -> Result<Self::Output, serde_json::Error>;
 
-    /// The member of the parameters that says what is called, as a server has it that calls it so.
+    /// The member of the parameters that says what is called, and its JSON text for a server that
+    /// calls it so.
     #[doc(hidden)]
-    fn renamed(&self, name: &str) -> Option<(&'static str, RawJson)>;
+    fn renamed(&self, name: &str) -> Option<(&'static str, Vec<u8>)>;
 
     /// Takes the arguments from parameters that were written elsewhere, if the hub needs them.
     #[doc(hidden)]
     fn take_arguments(&mut self, _: &Payload) {}
+
+    /// Do parameters that were written elsewhere call it so already?
+    #[doc(hidden)]
+    fn is_named(_: &Payload, _: &str) -> bool {
+        false
+    }
+
+    /// Does the hub answer it itself?
+    #[doc(hidden)]
+    fn is_answered_here(&self, _: &Hub) -> bool {
+        false
+    }
 
     /// The answer, if the hub gives it itself.
     #[doc(hidden)]
@@ -76,7 +85,25 @@ pub(super) type Answer<T> = Pin<Box<dyn Future<Output = Result<T, HubError>> + S
 pub struct Target {
     pub(crate) server: Arc<str>,
     /// What the server calls it: a name, or a URI.
-    pub(crate) name: String,
+    pub(crate) name: TargetName,
+}
+
+/// A name that is shared with the catalogue, if there is one.
+#[derive(Debug)]
+pub(crate) enum TargetName {
+    Tool(Arc<ToolEntry>),
+    Other(String),
+}
+
+impl Deref for TargetName {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        match self {
+            Self::Tool(entry) => &entry.tool.name,
+            Self::Other(name) => name,
+        }
+    }
 }
 
 /// How something is called: as the catalogue has it, or as its server has it.
@@ -105,8 +132,15 @@ impl Name {
 /// A tool is called.
 #[derive(Debug)]
 pub struct CallTool {
-    tool: Name,
+    tool: Wanted,
     arguments: Arguments,
+}
+
+#[derive(Debug)]
+enum Wanted {
+    Named(Name),
+    /// As it was found in the catalogue of this version.
+    Listed(u64, Arc<ToolEntry>),
 }
 
 #[derive(Debug)]
@@ -120,7 +154,14 @@ enum Arguments {
 impl CallTool {
     pub(crate) fn new(server: Option<&str>, tool: &str) -> Self {
         Self {
-            tool: Name::new(server, tool),
+            tool: Wanted::Named(Name::new(server, tool)),
+            arguments: Arguments::Named(Map::new()),
+        }
+    }
+
+    pub(crate) fn listed(catalog: &Catalog, tool: &Arc<ToolEntry>) -> Self {
+        Self {
+            tool: Wanted::Listed(catalog.version(), Arc::clone(tool)),
             arguments: Arguments::Named(Map::new()),
         }
     }
@@ -159,22 +200,28 @@ impl Operation for CallTool {
     }
 
     fn find(&self, catalog: &Catalog) -> Result<Target, NotFound> {
-        let Name { server, name } = &self.tool;
-        let entry = match server {
-            Some(server) => catalog.find_on(server, name)?,
-            None => catalog.find_tool(name)?,
+        let entry = match &self.tool {
+            Wanted::Listed(version, entry) if *version == catalog.version() => entry,
+            Wanted::Listed(_, entry) => catalog.find_on(&entry.server, &entry.tool.name)?,
+            Wanted::Named(Name { server, name }) => match server {
+                Some(server) => catalog.find_on(server, name)?,
+                None => catalog.find_tool(name)?,
+            },
         };
         Ok(Target {
             server: Arc::clone(&entry.server),
-            name: entry.tool.name.clone(),
+            name: TargetName::Tool(Arc::clone(entry)),
         })
     }
 
     fn could_be_on(&self, server: &str, prefix: &str, _: bool) -> bool {
-        self.tool.could_be_on(server, prefix)
+        match &self.tool {
+            Wanted::Named(name) => name.could_be_on(server, prefix),
+            Wanted::Listed(_, entry) => *entry.server == *server,
+        }
     }
 
-    fn call(&mut self, client: &Client, name: &str) -> Call<Payload> {
+    fn call(&mut self, client: &Client, _: Option<&Ready>, name: &str) -> Call<Payload> {
         let call = client.call(name);
         let call = match &self.arguments {
             Arguments::Named(named) => call.args(named),
@@ -186,7 +233,7 @@ impl Operation for CallTool {
 
     fn read(
         payload: &Payload,
-        catalog: &Catalog,
+        hub: &Hub,
         server: &str,
     ) -> Result<CallToolResult, serde_json::Error> {
         // The usual ones are read in one go, and name no resource.
@@ -194,12 +241,16 @@ impl Operation for CallTool {
             return Ok(result);
         }
         let mut result: CallToolResult = payload.decode()?;
-        catalog.expose_tool_result(server, &mut result);
+        hub.catalog().expose_tool_result(server, &mut result);
         Ok(result)
     }
 
-    fn renamed(&self, name: &str) -> Option<(&'static str, RawJson)> {
-        named("name", name)
+    fn renamed(&self, name: &str) -> Option<(&'static str, Vec<u8>)> {
+        Some(("name", text_of(name)))
+    }
+
+    fn is_named(params: &Payload, name: &str) -> bool {
+        params.name_bytes().as_deref() == Some(name.as_bytes())
     }
 
     fn take_arguments(&mut self, params: &Payload) {
@@ -211,10 +262,17 @@ impl Operation for CallTool {
         }
     }
 
+    fn is_answered_here(&self, hub: &Hub) -> bool {
+        match &self.tool {
+            Wanted::Named(Name { server: None, name }) => OwnTool::find(hub, name).is_some(),
+            _ => false,
+        }
+    }
+
     fn answer_here(&mut self, hub: &Hub) -> Option<Answer<CallToolResult>> {
-        let tool = match self.tool.server {
-            Some(_) => return None,
-            None => OwnTool::find(hub, &self.tool.name)?,
+        let tool = match &self.tool {
+            Wanted::Named(Name { server: None, name }) => OwnTool::find(hub, name)?,
+            _ => return None,
         };
         let arguments = std::mem::replace(&mut self.arguments, Arguments::Named(Map::new()));
         let arguments = match arguments {
@@ -262,7 +320,7 @@ impl Operation for ReadResource {
         };
         Ok(Target {
             server: located.server,
-            name: located.uri,
+            name: TargetName::Other(located.uri),
         })
     }
 
@@ -274,21 +332,21 @@ impl Operation for ReadResource {
         }
     }
 
-    fn call(&mut self, client: &Client, uri: &str) -> Call<Payload> {
+    fn call(&mut self, client: &Client, _: Option<&Ready>, uri: &str) -> Call<Payload> {
         client.read(uri).raw()
     }
 
-    fn renamed(&self, uri: &str) -> Option<(&'static str, RawJson)> {
-        named("uri", uri)
+    fn renamed(&self, uri: &str) -> Option<(&'static str, Vec<u8>)> {
+        Some(("uri", text_of(uri)))
     }
 
     fn read(
         payload: &Payload,
-        catalog: &Catalog,
+        hub: &Hub,
         server: &str,
     ) -> Result<ReadResourceResult, serde_json::Error> {
         let mut result: ReadResourceResult = payload.decode()?;
-        catalog.expose_read_result(server, &mut result);
+        hub.catalog().expose_read_result(server, &mut result);
         Ok(result)
     }
 }
@@ -330,7 +388,7 @@ impl Operation for GetPrompt {
         };
         Ok(Target {
             server: Arc::clone(&entry.server),
-            name: entry.prompt.name.clone(),
+            name: TargetName::Other(entry.prompt.name.clone()),
         })
     }
 
@@ -338,22 +396,26 @@ impl Operation for GetPrompt {
         self.prompt.could_be_on(server, prefix)
     }
 
-    fn call(&mut self, client: &Client, name: &str) -> Call<Payload> {
+    fn call(&mut self, client: &Client, _: Option<&Ready>, name: &str) -> Call<Payload> {
         let arguments = std::mem::take(&mut self.arguments);
         client.prompt(name, arguments).raw()
     }
 
-    fn renamed(&self, name: &str) -> Option<(&'static str, RawJson)> {
-        named("name", name)
+    fn renamed(&self, name: &str) -> Option<(&'static str, Vec<u8>)> {
+        Some(("name", text_of(name)))
+    }
+
+    fn is_named(params: &Payload, name: &str) -> bool {
+        params.name_bytes().as_deref() == Some(name.as_bytes())
     }
 
     fn read(
         payload: &Payload,
-        catalog: &Catalog,
+        hub: &Hub,
         server: &str,
     ) -> Result<GetPromptResult, serde_json::Error> {
         let mut result: GetPromptResult = payload.decode()?;
-        catalog.expose_prompt_result(server, &mut result);
+        hub.catalog().expose_prompt_result(server, &mut result);
         Ok(result)
     }
 }
@@ -383,14 +445,14 @@ impl Operation for Complete {
                 let entry = catalog.find_prompt(&prompt.name)?;
                 Target {
                     server: Arc::clone(&entry.server),
-                    name: entry.prompt.name.clone(),
+                    name: TargetName::Other(entry.prompt.name.clone()),
                 }
             }
             CompletionReference::ResourceTemplate(template) => {
                 let entry = catalog.find_template(&template.uri)?;
                 Target {
                     server: Arc::clone(&entry.server),
-                    name: entry.template.uri_template.clone(),
+                    name: TargetName::Other(entry.template.uri_template.clone()),
                 }
             }
             _ => return Err(NotFound::unknown(Kind::Prompt, "?", Vec::new())),
@@ -404,24 +466,24 @@ impl Operation for Complete {
         }
     }
 
-    fn call(&mut self, client: &Client, name: &str) -> Call<Payload> {
+    fn call(&mut self, client: &Client, _: Option<&Ready>, name: &str) -> Call<Payload> {
         rename(&mut self.0.reference, name);
         client.complete(&self.0).raw()
     }
 
-    fn renamed(&self, name: &str) -> Option<(&'static str, RawJson)> {
+    fn renamed(&self, name: &str) -> Option<(&'static str, Vec<u8>)> {
         let mut reference = self.0.reference.clone();
         rename(&mut reference, name);
-        Some(("ref", RawJson::encode(&reference).ok()?))
+        Some(("ref", serde_json::to_vec(&reference).ok()?))
     }
 
-    fn read(payload: &Payload, _: &Catalog, _: &str) -> Result<CompleteResult, serde_json::Error> {
+    fn read(payload: &Payload, _: &Hub, _: &str) -> Result<CompleteResult, serde_json::Error> {
         payload.decode()
     }
 }
 
-fn named(member: &'static str, name: &str) -> Option<(&'static str, RawJson)> {
-    Some((member, RawJson::encode(name).ok()?))
+fn text_of(name: &str) -> Vec<u8> {
+    serde_json::to_vec(name).unwrap_or_default()
 }
 
 fn rename(reference: &mut CompletionReference, name: &str) {
@@ -437,7 +499,7 @@ pub struct RawRequest {
     server: String,
     method: String,
     params: Result<Option<RawJson>, String>,
-    whom: Option<Whom>,
+    whom: Option<Arc<OnBehalf>>,
 }
 
 impl RawRequest {
@@ -455,7 +517,7 @@ impl RawRequest {
         }
     }
 
-    pub(super) fn set_whom(&mut self, whom: Whom) {
+    pub(super) fn set_whom(&mut self, whom: Arc<OnBehalf>) {
         self.whom = Some(whom);
     }
 }
@@ -482,7 +544,7 @@ impl Operation for RawRequest {
         let member = catalog.find_member(&self.server)?;
         Ok(Target {
             server: Arc::clone(member.server()),
-            name: self.method.clone(),
+            name: TargetName::Other(self.method.clone()),
         })
     }
 
@@ -490,22 +552,22 @@ impl Operation for RawRequest {
         self.server == server
     }
 
-    fn call(&mut self, client: &Client, method: &str) -> Call<Payload> {
+    fn call(&mut self, client: &Client, _: Option<&Ready>, method: &str) -> Call<Payload> {
         let call = match &self.params {
             Ok(params) => client.raw(method, params.as_ref()),
             Err(reason) => client.raw(method, Some(&Unwritable(reason))),
         };
         match &self.whom {
-            Some(whom) => call.on_behalf(whom()),
+            Some(whom) => call.on_behalf(Arc::clone(whom)),
             None => call,
         }
     }
 
-    fn renamed(&self, _: &str) -> Option<(&'static str, RawJson)> {
+    fn renamed(&self, _: &str) -> Option<(&'static str, Vec<u8>)> {
         None
     }
 
-    fn read(payload: &Payload, _: &Catalog, _: &str) -> Result<Payload, serde_json::Error> {
+    fn read(payload: &Payload, _: &Hub, _: &str) -> Result<Payload, serde_json::Error> {
         Ok(payload.clone())
     }
 }
@@ -531,11 +593,11 @@ impl<O: Operation<Output: Serialize + DeserializeOwned>> Operation for Raw<O> {
         self.0.could_be_on(server, prefix, is_starting)
     }
 
-    fn call(&mut self, client: &Client, name: &str) -> Call<Payload> {
-        self.0.call(client, name)
+    fn call(&mut self, client: &Client, ready: Option<&Ready>, name: &str) -> Call<Payload> {
+        self.0.call(client, ready, name)
     }
 
-    fn renamed(&self, name: &str) -> Option<(&'static str, RawJson)> {
+    fn renamed(&self, name: &str) -> Option<(&'static str, Vec<u8>)> {
         self.0.renamed(name)
     }
 
@@ -543,19 +605,23 @@ impl<O: Operation<Output: Serialize + DeserializeOwned>> Operation for Raw<O> {
         self.0.take_arguments(params);
     }
 
-    fn read(
-        payload: &Payload,
-        catalog: &Catalog,
-        server: &str,
-    ) -> Result<Payload, serde_json::Error> {
-        if memchr::memmem::find(payload.text(), URI).is_none() {
+    fn read(payload: &Payload, hub: &Hub, server: &str) -> Result<Payload, serde_json::Error> {
+        if payload.is_texts() || memchr::memmem::find(payload.text(), URI).is_none() {
             return Ok(payload.clone());
         }
         let mut value: Value = payload.decode()?;
-        match catalog.expose_json(server, &mut value) {
+        match hub.catalog().expose_json(server, &mut value) {
             true => Payload::encode(&value),
             false => Ok(payload.clone()),
         }
+    }
+
+    fn is_named(params: &Payload, name: &str) -> bool {
+        O::is_named(params, name)
+    }
+
+    fn is_answered_here(&self, hub: &Hub) -> bool {
+        self.0.is_answered_here(hub)
     }
 
     fn answer_here(&mut self, hub: &Hub) -> Option<Answer<Payload>> {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use switchboard_client::types::TasksCapability;
-use switchboard_client::{Call, Client, OnBehalf, Payload, RawJson, State};
+use switchboard_client::{Call, Client, OnBehalf, Payload, Ready};
 use switchboard_protocol::Era;
 use switchboard_protocol::jsonrpc::MethodName;
 
@@ -17,15 +17,12 @@ use super::{HubCall, Operation, Raw, RawRequest};
 use crate::hub::Hub;
 use crate::registry::{Catalog, NotFound};
 
-/// Says for whom a call is made, when it is made at a server of the stateless era.
-pub type Whom = Arc<dyn Fn() -> OnBehalf + Send + Sync>;
-
 /// The same call with the parameters that somebody else wrote.
 pub struct PassedOn<O> {
     /// What is called.
     operation: Raw<O>,
     params: Payload,
-    whom: Whom,
+    whom: Arc<OnBehalf>,
 }
 
 impl<O: Operation> HubCall<O> {
@@ -35,7 +32,7 @@ impl<O: Operation> HubCall<O> {
     ///
     /// What answers questions of the stateless era is an error at a server of the other one, which
     /// cannot have asked them.
-    pub fn pass_on(self, params: Payload, whom: Whom) -> HubCall<PassedOn<O>>
+    pub fn pass_on(self, params: Payload, whom: Arc<OnBehalf>) -> HubCall<PassedOn<O>>
     where
         PassedOn<O>: Operation,
     {
@@ -53,7 +50,7 @@ impl<O: Operation> HubCall<O> {
 
 impl HubCall<RawRequest> {
     /// Makes it for somebody of whom a server of the stateless era hears.
-    pub fn on_behalf(mut self, whom: Whom) -> Self {
+    pub fn on_behalf(mut self, whom: Arc<OnBehalf>) -> Self {
         self.operation.set_whom(whom);
         self
     }
@@ -76,45 +73,44 @@ impl<O: Operation<Output: Serialize + DeserializeOwned>> Operation for PassedOn<
         self.operation.could_be_on(server, prefix, is_starting)
     }
 
-    fn call(&mut self, client: &Client, name: &str) -> Call<Payload> {
-        let (era, takes_tasks) = match client.state() {
-            State::Ready(ready) => {
-                let tasks = ready.capabilities.tasks.as_ref();
-                let takes_tasks = tasks.is_some_and(TasksCapability::accepts_tool_calls);
-                (ready.revision.era(), takes_tasks)
-            }
-            _ => (Era::Handshake, false),
-        };
+    fn call(&mut self, client: &Client, ready: Option<&Ready>, name: &str) -> Call<Payload> {
+        let era = ready.map_or(Era::Handshake, |ready| ready.revision.era());
         let method = self.method();
         if era == Era::Handshake && self.params.member(REQUEST_STATE).is_some() {
             return client.raw(method.as_str(), Some(&Unwritable(NOT_ASKED)));
         }
-        let renamed = self.operation.renamed(name);
-        let mut changes = Vec::with_capacity(2);
-        if let Some((member, value)) = &renamed {
-            changes.push((*member, Some(value.as_str().as_bytes())));
-        }
-        if !takes_tasks {
-            changes.push(("task", None));
-        }
-        let params = self.params.passed_on(&changes);
+        let tasks = ready.and_then(|ready| ready.capabilities.tasks.as_ref());
+        let takes_tasks = tasks.is_some_and(TasksCapability::accepts_tool_calls);
+        let renamed = match O::is_named(&self.params, name) {
+            true => None,
+            false => self.operation.renamed(name),
+        };
+        let renamed = renamed.as_ref();
+        let renamed = renamed.map(|(member, value)| (*member, Some(value.as_slice())));
+        let no_task = ("task", None);
+        let params = match (renamed, takes_tasks) {
+            (Some(renamed), false) => self.params.passed_on(&[renamed, no_task]),
+            (Some(renamed), true) => self.params.passed_on(&[renamed]),
+            (None, false) => self.params.passed_on(&[no_task]),
+            (None, true) => self.params.passed_on(&[]),
+        };
         let call = client.pass_on(method, Some(params));
         match era {
             Era::Handshake => call,
-            Era::Stateless => call.on_behalf((self.whom)()),
+            Era::Stateless => call.on_behalf(Arc::clone(&self.whom)),
         }
     }
 
-    fn renamed(&self, name: &str) -> Option<(&'static str, RawJson)> {
+    fn renamed(&self, name: &str) -> Option<(&'static str, Vec<u8>)> {
         self.operation.renamed(name)
     }
 
-    fn read(
-        payload: &Payload,
-        catalog: &Catalog,
-        server: &str,
-    ) -> Result<Payload, serde_json::Error> {
-        Raw::<O>::read(payload, catalog, server)
+    fn read(payload: &Payload, hub: &Hub, server: &str) -> Result<Payload, serde_json::Error> {
+        Raw::<O>::read(payload, hub, server)
+    }
+
+    fn is_answered_here(&self, hub: &Hub) -> bool {
+        !hub.own_tools().is_empty() && self.operation.is_answered_here(hub)
     }
 
     fn answer_here(&mut self, hub: &Hub) -> Option<Answer<Payload>> {

@@ -9,7 +9,7 @@ use super::Hub;
 use crate::call::{CallTool, Complete, GetPrompt, HubCall, RawRequest, ReadResource};
 use crate::error::HubError;
 use crate::member::{InUse, Member};
-use crate::registry::resource_tools;
+use crate::registry::{Catalog, ToolEntry, resource_tools};
 use crate::resource_watch::ResourceWatch;
 use crate::state::MemberState;
 
@@ -18,6 +18,12 @@ impl Hub {
     /// [own](Self::own_tools).
     pub fn call(&self, name: &str) -> HubCall {
         HubCall::new(self, CallTool::new(None, name))
+    }
+
+    /// Calls a tool that was found in this catalogue. If there is another catalogue by then, it is
+    /// found there by its name.
+    pub fn call_listed(&self, catalog: &Catalog, tool: &Arc<ToolEntry>) -> HubCall {
+        HubCall::new(self, CallTool::listed(catalog, tool))
     }
 
     /// Calls a tool by its server and its own name.
@@ -100,16 +106,22 @@ impl Hub {
         self.own_member(server)?.client(limit).await
     }
 
+    /// The same, if it can be called now.
+    pub(crate) fn client_now(&self, server: &str) -> Option<InUse> {
+        self.own_member(server).ok()?.client_now()
+    }
+
     /// The server as this user has it.
     fn own_member(&self, server: &str) -> Result<Arc<Member>, HubError> {
         let member = self.member(server)?;
-        let is_off = matches!(member.state(), MemberState::Stopped | MemberState::Disabled);
-        let own = match &self.session {
-            Some(session) if !member.is_shared_by_all() && !is_off => {
-                session.member(self.shared(), &member)
-            }
-            _ => None,
+        let Some(session) = &self.session else {
+            return Ok(member);
         };
+        let is_off = matches!(member.state(), MemberState::Stopped | MemberState::Disabled);
+        if member.is_shared_by_all() || is_off {
+            return Ok(member);
+        }
+        let own = session.member(self.shared(), &member);
         Ok(own.unwrap_or(member))
     }
 

@@ -25,6 +25,8 @@ pub(crate) struct Shared {
     members: Mutex<BTreeMap<String, Arc<Member>>>,
     registry: Mutex<Registry>,
     events: broadcast::Sender<Event>,
+    /// One for each listener that wants to hear of progress, and this one.
+    progress: Arc<()>,
     pub(crate) metrics: Metrics,
     /// Some server is, or was, not shared by all users.
     has_personal: AtomicBool,
@@ -40,6 +42,7 @@ impl Shared {
             members: Mutex::default(),
             registry: Mutex::new(Registry::new(naming)),
             events: broadcast::Sender::new(KEPT),
+            progress: Arc::new(()),
             metrics: Metrics::new(),
             has_personal: AtomicBool::new(false),
             changing: Turn::new(()),
@@ -204,11 +207,12 @@ impl Shared {
     }
 
     pub(super) fn listen(&self, view: Option<Arc<View>>) -> Events {
-        Events::new(self.events.subscribe(), view)
+        Events::new(self.events.subscribe(), Arc::clone(&self.progress), view)
     }
 
-    pub(crate) fn has_listeners(&self) -> bool {
-        self.events.receiver_count() > 0
+    /// Does anybody want to hear of progress?
+    pub(crate) fn tells_progress(&self) -> bool {
+        Arc::strong_count(&self.progress) > 1
     }
 
     pub(crate) fn tell(&self, event: Event) {

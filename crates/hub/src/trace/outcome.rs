@@ -62,8 +62,7 @@ impl From<&CallToolResult> for Outcome {
 /// A result of any method, as the server wrote it.
 impl From<&Payload> for Outcome {
     fn from(result: &Payload) -> Self {
-        let is_error = result.member("isError");
-        Self::of_tool(is_error.is_some_and(|text| text == b"true"))
+        Self::of_tool(result.is_error())
     }
 }
 

@@ -17,12 +17,12 @@ use switchboard_client::Payload;
 use switchboard_protocol::types::{InputRequests, InputResponses, TaskRequestParams};
 use switchboard_protocol::{Method, RawJson};
 use switchboard_server::Context;
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::Tasks;
 use super::name::TaskKey;
-use crate::desk::{Asker, AskingTask, Later, Question};
+use crate::desk::{Asker, AskingTask, Later, Listening, Open, Question};
 use crate::identity::Identity;
 use crate::lot::Full;
 use crate::rooms::Room;
@@ -149,33 +149,25 @@ impl Tasks {
         context: &Context,
     ) -> Result<Arc<Followed>, Full> {
         let followed = self.asking.enter(key, room, Identity::of(context))?;
-        let (asking, questions) = mpsc::channel(MOST_QUESTIONS);
-        let asker = Asker::Later(Later {
-            questions: asking,
-            capabilities: Arc::new(context.capabilities().clone()),
-            listener: Arc::default(),
-            lacks: Arc::default(),
-        });
+        let capabilities = Arc::new(context.capabilities().clone());
+        let asker = Asker::Later(Later::of_one_away(capabilities));
         let task = AskingTask {
             id: key.task.clone(),
             shown: self.names.shown(key, context.principal()),
         };
         let (tasks, room, key) = (Arc::clone(self), Arc::clone(room), key.clone());
-        let client = followed.client.clone();
+        let open = Open::for_task(asker, Arc::clone(&room), followed.client.clone(), task);
+        let listening = Listening::to(Arc::clone(&open));
         let for_it = Arc::clone(&followed);
         tokio::spawn(async move {
             let params = TaskRequestParams::new(&*key.task);
-            let desk = Arc::clone(&room);
             let call = room
                 .hub
                 .request_on(&key.server, Method::TasksResult.name(), Some(&params))
                 .idle_timeout(None)
                 .deadline(None)
-                .on_begin(move |server, number| {
-                    let desk = desk.desk(server);
-                    desk.enter_for_task(server, number, asker, client, task)
-                });
-            tasks.wait(&key, &for_it, call, questions).await;
+                .seen_by(open);
+            tasks.wait(&key, &for_it, call, listening).await;
             if tasks.asking.is_open(&key, &for_it) {
                 tasks.asking.forget(&key);
             }
@@ -190,17 +182,19 @@ impl Tasks {
         key: &TaskKey,
         followed: &Arc<Followed>,
         call: impl IntoFuture,
-        mut questions: mpsc::Receiver<Question>,
+        listening: Listening,
     ) {
         let mut call = std::pin::pin!(call.into_future());
         while self.asking.is_open(key, followed) {
             let until = followed.state().last_seen + self.asking.life;
             tokio::select! {
                 biased;
-                Some(question) = questions.recv() => {
-                    let number = self.asking.last.fetch_add(1, Ordering::Relaxed);
-                    let name = format!("question-{number}");
-                    followed.state().questions.insert(name, question);
+                questions = listening.questions() => {
+                    for question in questions {
+                        let number = self.asking.last.fetch_add(1, Ordering::Relaxed);
+                        let name = format!("question-{number}");
+                        followed.state().questions.insert(name, question);
+                    }
                     followed.asks.notify_waiters();
                     self.hear(key);
                 }
@@ -279,7 +273,6 @@ impl Followed {
     }
 }
 
-const MOST_QUESTIONS: usize = 8;
 /// Longer than a server needs between two questions, and nothing to somebody who reads them.
 const TOGETHER: Duration = Duration::from_millis(10);
 /// A server that waits for input says what it wants to know as soon as somebody listens.
