@@ -28,9 +28,7 @@ use crate::interop::clients::LISTENING;
 use crate::interop::conformance::gateway::wait_until_ready;
 use crate::interop::gateway::catalogue::Catalogue;
 use crate::interop::gateway::driven::Driven;
-use crate::interop::gateway::features::{
-    FEATURES, Feature, TASKS_ACROSS, TASKS_CROSS_ERAS, era_of,
-};
+use crate::interop::gateway::features::{FEATURES, era_of};
 use crate::interop::gateway::together::check_apart;
 use crate::interop::script::record;
 use crate::process::{self, Show};
@@ -291,11 +289,7 @@ impl House {
 type Came = (Driven, Catalogue, String);
 
 fn try_features(client: &Driven, label: &str, outcome: &mut Outcome) {
-    let across: &[Feature] = match TASKS_CROSS_ERAS {
-        true => TASKS_ACROSS,
-        false => &[],
-    };
-    for feature in FEATURES.iter().chain(across) {
+    for feature in FEATURES {
         if feature.clients.is_some_and(|era| era != client.era) {
             continue;
         }

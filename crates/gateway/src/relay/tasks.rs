@@ -363,4 +363,3 @@ fn undeclared() -> ErrorObject {
     extensions.insert(TASKS_EXTENSION.to_owned(), json!({}));
     ErrorObject::missing_capabilities(required)
 }
-

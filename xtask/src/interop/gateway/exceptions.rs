@@ -55,4 +55,19 @@ const EXCEPTIONS: &[Exception] = &[
         "a task of the extension",
         "the extension is not part of the library",
     ),
+    cannot(
+        "typescript-2",
+        "a task across eras",
+        "the library has tasks of neither kind",
+    ),
+    cannot(
+        "python-2",
+        "a task across eras",
+        "the library has tasks of neither kind",
+    ),
+    cannot(
+        "rmcp-handshake",
+        "a task across eras",
+        "it knows the tasks of the extension only",
+    ),
 ];

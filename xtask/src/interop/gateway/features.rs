@@ -49,16 +49,9 @@ pub(super) const FEATURES: &[Feature] = &[
     feature("a history", &["git"], git),
     feature("a task of 2025-11-25", &["everything"], handshake_task).by("handshake"),
     feature("a task of the extension", &["ours"], stateless_task).by("stateless"),
-];
-
-/// Tasks where client and server are of different eras. Each is tried once [`TASKS_CROSS_ERAS`] says so.
-pub(super) const TASKS_ACROSS: &[Feature] = &[
     feature("a task across eras", &["ours"], stateless_task).by("handshake"),
     feature("a task across eras", &["everything"], handshake_task).by("stateless"),
 ];
-
-/// Does the gateway translate tasks of one era into those of the other?
-pub(super) const TASKS_CROSS_ERAS: bool = false;
 
 /// Servers with the same tools.
 const ALIKE: &[&str] = &["cards", "notes", "memos"];
