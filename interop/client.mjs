@@ -3,6 +3,7 @@
 // The scripts beside this one open the connection: typescript_v1.mjs and
 // typescript_v2.mjs.
 
+import { plausible } from "./plausible.mjs";
 import { check, expect, skip } from "./report.mjs";
 
 export async function callsWork(label, client, user, { handshake, resultSchemaFirst }) {
@@ -103,22 +104,4 @@ async function refused(client, params) {
     return;
   }
   expect(result.isError, true, "isError");
-}
-
-/** A value that fits a field of a form. */
-export function plausible(schema) {
-  if (schema.default !== undefined) return schema.default;
-  if (schema.enum) return schema.enum[0];
-  if (schema.oneOf) return schema.oneOf[0].const;
-  switch (schema.type) {
-    case "boolean":
-      return true;
-    case "number":
-    case "integer":
-      return schema.minimum ?? 1;
-    case "array":
-      return [];
-    default:
-      return "Ada";
-  }
 }

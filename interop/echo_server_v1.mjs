@@ -3,17 +3,16 @@
 // On stdio; with `--http` or `--sse` on a port of its own, and it says on stderr where.
 // `--sse` is the transport of 2024-11-05.
 
-import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { SSEServerTransport } from "@modelcontextprotocol/sdk/server/sse.js";
 import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
-import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
 import { z } from "zod";
 
 import { listening } from "./listening.mjs";
+import { inSessions } from "./sessions_v1.mjs";
 
 // How many calls of `pause` were cancelled, in all sessions.
 let stopped = 0;
@@ -49,20 +48,6 @@ function build() {
 
 const sessions = new Map();
 
-// A request without a session begins one, if it is `initialize`; the transport sees to that.
-async function streamable(request, response) {
-  const known = sessions.get(request.headers["mcp-session-id"]);
-  if (known) return known.handleRequest(request, response);
-  if (request.headers["mcp-session-id"]) return response.writeHead(404).end();
-  const transport = new StreamableHTTPServerTransport({
-    sessionIdGenerator: () => randomUUID(),
-    onsessioninitialized: (id) => sessions.set(id, transport),
-  });
-  transport.onclose = () => sessions.delete(transport.sessionId);
-  await build().connect(transport);
-  await transport.handleRequest(request, response);
-}
-
 async function sse(request, response) {
   if (request.method === "GET") {
     const transport = new SSEServerTransport("/messages", response);
@@ -77,7 +62,7 @@ async function sse(request, response) {
 }
 
 if (process.argv.includes("--http")) {
-  listening(createServer(streamable), "/mcp");
+  listening(createServer(inSessions(build)), "/mcp");
 } else if (process.argv.includes("--sse")) {
   listening(createServer(sse), "/sse");
 } else {

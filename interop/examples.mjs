@@ -5,7 +5,7 @@
 
 import { readFileSync } from "node:fs";
 
-import { plausible } from "./client.mjs";
+import { plausible } from "./plausible.mjs";
 import { check, expect, withDeadline } from "./report.mjs";
 
 const EXAMPLES = JSON.parse(readFileSync(new URL("./examples.json", import.meta.url), "utf8"));

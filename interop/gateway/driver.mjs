@@ -9,6 +9,8 @@
 
 import { createInterface } from "node:readline";
 
+import { plausible } from "../plausible.mjs";
+
 export const [, , name, era, ...server] = process.argv;
 export const isStateless = era === "stateless";
 export const url = server[0].startsWith("http://") ? new URL(server[0]) : undefined;
@@ -31,7 +33,7 @@ export function answer(request) {
     case "elicitation/create": {
       if (params.mode === "url") return { action: "accept" };
       const fields = Object.entries(params.requestedSchema.properties);
-      return { action: "accept", content: Object.fromEntries(fields.map(([field, schema]) => [field, fit(schema)])) };
+      return { action: "accept", content: Object.fromEntries(fields.map(([field, schema]) => [field, plausible(schema, name)])) };
     }
     case "sampling/createMessage": {
       const { content } = params.messages.at(-1);
@@ -93,22 +95,3 @@ export async function pages(member, page) {
 function wordsOf(error) {
   return String(error?.message ?? error);
 }
-
-function fit(schema) {
-  if (schema.default !== undefined) return schema.default;
-  if (schema.enum) return schema.enum[0];
-  if (schema.oneOf) return schema.oneOf[0].const;
-  switch (schema.type) {
-    case "boolean":
-      return true;
-    case "number":
-    case "integer":
-      return schema.minimum ?? 1;
-    case "array":
-      return [];
-    default:
-      return FORMATS[schema.format] ?? name;
-  }
-}
-
-const FORMATS = { email: "ada@example.com", uri: "https://example.com", date: "2026-07-28" };

@@ -6,7 +6,6 @@ import { createServer } from "node:http";
 
 import { completable } from "@modelcontextprotocol/sdk/server/completable.js";
 import { McpServer, ResourceTemplate } from "@modelcontextprotocol/sdk/server/mcp.js";
-import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
 import {
   CreateMessageResultSchema,
   ElicitResultSchema,
@@ -17,6 +16,7 @@ import {
 import * as z from "zod";
 
 import { listening } from "../listening.mjs";
+import { inSessions } from "../sessions_v1.mjs";
 import { NAME_FORM, Waiting, later, media, question, suggest, text } from "./shared.mjs";
 
 const waiting = new Waiting();
@@ -97,20 +97,4 @@ function build() {
   return server;
 }
 
-const sessions = new Map();
-
-// A request without a session begins one, if it is `initialize`; the transport sees to that.
-async function answer(request, response) {
-  const known = sessions.get(request.headers["mcp-session-id"]);
-  if (known) return known.handleRequest(request, response);
-  if (request.headers["mcp-session-id"]) return response.writeHead(404).end();
-  const transport = new StreamableHTTPServerTransport({
-    sessionIdGenerator: () => randomUUID(),
-    onsessioninitialized: (id) => sessions.set(id, transport),
-  });
-  transport.onclose = () => sessions.delete(transport.sessionId);
-  await build().connect(transport);
-  await transport.handleRequest(request, response);
-}
-
-listening(createServer(answer), "/mcp");
+listening(createServer(inSessions(build)), "/mcp");
