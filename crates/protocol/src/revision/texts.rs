@@ -138,6 +138,29 @@ mod tests {
     }
 
     #[test]
+    fn texts_are_found_in_results_that_are_written_like_the_last_one() {
+        let info = r#""io.modelcontextprotocol/serverInfo":{"name":"a","version":"1"}"#;
+        for (before, behind) in [
+            (
+                format!(r#""resultType":"complete","_meta":{{{info}}},"#),
+                "",
+            ),
+            (String::new(), r#","resultType":"complete""#),
+        ] {
+            let mut reader = FrameReader::new(Limits::default());
+            for text in ["a", "", "a longer one", "b"] {
+                let content = format!(r#""content":[{{"type":"text","text":"{text}"}}]"#);
+                let frame =
+                    format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{{before}{content}{behind}}}}}"#);
+                let result = reader.read_result(Bytes::from(frame)).unwrap().result;
+                let found = step_down_texts(&result, Revision::V2025_06_18).unwrap();
+                assert_eq!(found.text(), format!("{{{content}}}").as_bytes());
+                assert!(!result.is_error());
+            }
+        }
+    }
+
+    #[test]
     fn everything_else_is_to_be_decoded() {
         for result in [
             r#"{"content":[]}"#,
