@@ -174,7 +174,7 @@ impl Inner {
             return Answer::Error(too_many_rooms());
         };
         match self.watches.add(&room, &uri, connection).await {
-            Ok(()) => Answer::Result(Payload::empty()),
+            Ok(_) => Answer::Result(Payload::empty()),
             Err(error) => Answer::Error(error_of(error, context.method(), context.revision())),
         }
     }
@@ -198,6 +198,9 @@ impl Inner {
     pub(crate) async fn call_tool(self: Arc<Self>, context: Context) -> Answer {
         if self.names.must_wait_for(&self.opening) {
             Box::pin(self.opening.wait()).await;
+        }
+        if let Err(error) = self.check_headers(&context) {
+            return Answer::Error(error);
         }
         if tasks::may_be_one(&context)
             && let Some(answer) = Box::pin(self.call_as_task(&context)).await
@@ -239,8 +242,18 @@ impl Inner {
         let Ok(entry) = self.names.tool(&catalog, &name) else {
             return self.begin(context, |hub| hub.call(&name));
         };
-        caller::check_headers(context, &entry)?;
         self.begin(context, |hub| hub.call_listed(&catalog, &entry))
+    }
+
+    /// Whatever a call of a tool is about to become, its headers must repeat what its arguments say.
+    fn check_headers(&self, context: &Context) -> Result<(), ErrorObject> {
+        if !caller::may_repeat(context) {
+            return Ok(());
+        }
+        match self.tool_of(context) {
+            Some(tool) => caller::check_headers(context, &tool),
+            None => Ok(()),
+        }
     }
 
     /// The tool that a client calls.

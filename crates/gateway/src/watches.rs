@@ -25,15 +25,16 @@ type Watched = (String, Option<RoomKey>);
 type RoomKey = usize;
 
 impl Watches {
-    /// A connection wants to hear of a resource. Returns when its server has agreed.
+    /// A connection wants to hear of a resource. Returns when its server has agreed: false if it had
+    /// before.
     pub(crate) async fn add(
         self: &Arc<Self>,
         room: &Arc<Room>,
         uri: &str,
         connection: Connection,
-    ) -> Result<(), HubError> {
+    ) -> Result<bool, HubError> {
         if self.join(room, uri, &connection) {
-            return Ok(());
+            return Ok(false);
         }
         let watch = room.hub.watch(uri).await?;
         let owner = match room.hub.is_shared(watch.server()) {
@@ -50,7 +51,7 @@ impl Watches {
             let room = owner.map(|_| Arc::clone(room));
             tokio::spawn(follow(watch, Arc::downgrade(self), name, room));
         }
-        Ok(())
+        Ok(true)
     }
 
     /// The same for a connection that was told already that it will hear: what has changed before
@@ -61,13 +62,11 @@ impl Watches {
         uri: &str,
         connection: Connection,
     ) -> Result<(), HubError> {
-        if self.join(room, uri, &connection) {
-            return Ok(());
+        if self.add(room, uri, connection.clone()).await? {
+            connection.tell(&Change::Resource {
+                uri: uri.to_owned(),
+            });
         }
-        self.add(room, uri, connection.clone()).await?;
-        connection.tell(&Change::Resource {
-            uri: uri.to_owned(),
-        });
         Ok(())
     }
 

@@ -168,11 +168,13 @@ fn of_headers(context: &Context) -> Option<TraceContext> {
     Some(parent)
 }
 
+/// May headers repeat arguments of this call?
+pub(super) fn may_repeat(context: &Context) -> bool {
+    context.headers().is_some() && context.revision().era() == Era::Stateless
+}
+
 /// Arguments that headers repeat must be the same there. The server never sees those headers.
 pub(super) fn check_headers(context: &Context, entry: &ToolEntry) -> Result<(), ErrorObject> {
-    if context.headers().is_none() || context.revision().era() != Era::Stateless {
-        return Ok(());
-    }
     let schema = &entry.tool.input_schema;
     if ANNOTATION.find(schema.as_str().as_bytes()).is_none() {
         return Ok(());

@@ -96,9 +96,6 @@ impl Inner {
     /// A call of a tool that may become a task, or has to. None if it has nothing to do with tasks.
     pub(super) async fn call_as_task(&self, context: &Context) -> Option<Answer> {
         let tool = &self.tool_of(context)?;
-        if let Err(error) = caller::check_headers(context, tool) {
-            return Some(Answer::Error(error));
-        }
         let name = tool.name.as_str();
         let outcome = match context.revision().era() {
             Era::Stateless => {

@@ -115,11 +115,7 @@ async fn a_stateless_client_is_told_what_it_would_have_to_declare() {
 
 #[tokio::test]
 async fn a_question_that_is_left_open_is_asked_again_and_its_call_runs_once() {
-    let eras = Eras {
-        client: Era::Stateless,
-        server: Era::Handshake,
-    };
-    let cell = Cell::open(eras, &["one"]).await;
+    let cell = Cell::open(ACROSS, &["one"]).await;
     let first = ask(&cell, json!({"name": "one__greet"})).await.unwrap();
     let (name, state) = question(&first);
     // Somebody who goes away does not keep others from being asked.
@@ -145,11 +141,7 @@ async fn a_question_that_is_left_open_is_asked_again_and_its_call_runs_once() {
 
 #[tokio::test]
 async fn a_call_that_ends_while_its_client_is_asked_keeps_its_outcome() {
-    let eras = Eras {
-        client: Era::Stateless,
-        server: Era::Handshake,
-    };
-    let cell = Cell::open(eras, &["one"]).await;
+    let cell = Cell::open(ACROSS, &["one"]).await;
     let first = ask(&cell, json!({"name": "one__greet"})).await.unwrap();
     let (name, state) = question(&first);
     // The server ends. Nobody waits for the call, and all the same it is over.
@@ -215,3 +207,9 @@ async fn questions_of_many_calls_reach_those_who_made_them() {
         assert_eq!(soon(call).await.unwrap(), expected);
     }
 }
+
+/// The client is asked by ending its request, the server asks in the midst of its call.
+const ACROSS: Eras = Eras {
+    client: Era::Stateless,
+    server: Era::Handshake,
+};
