@@ -37,7 +37,7 @@ mod written;
 
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jsonc_parser::ast::Value;
@@ -114,6 +114,8 @@ pub struct HubSettings {
     pub profiles: Vec<Profile>,
     /// What is said about serving the servers as one.
     pub gateway: GatewaySettings,
+    /// The lock that is required, beginning at the folder of the file. None: none is.
+    pub lock: Option<PathBuf>,
     /// What else is there.
     pub unknown: UnknownKeys,
 }

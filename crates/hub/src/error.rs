@@ -6,6 +6,7 @@ use std::fmt;
 use switchboard_client::Class;
 
 use crate::config::ConfigError;
+use crate::lock::LockError;
 use crate::registry::NotFound;
 use crate::state::MemberState;
 
@@ -15,6 +16,8 @@ use crate::state::MemberState;
 pub enum HubError {
     /// The caller: the file is no configuration.
     Config(ConfigError),
+    /// The caller: the file is no lock, or there is none.
+    Lock(LockError),
     /// The caller: there is a server of this name already.
     Exists {
         /// Its name.
@@ -79,7 +82,7 @@ impl HubError {
     /// In a word, for traces.
     pub(crate) fn class(&self) -> &'static str {
         match self {
-            Self::Config(_) | Self::Exists { .. } => "configuration",
+            Self::Config(_) | Self::Lock(_) | Self::Exists { .. } => "configuration",
             Self::UnknownServer { .. } | Self::NotFound(_) => "not_found",
             Self::NotReady { .. } => "not_ready",
             Self::NotWatchable { .. } => "not_offered",
@@ -113,6 +116,7 @@ impl fmt::Display for HubError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Config(error) => error.fmt(f),
+            Self::Lock(error) => error.fmt(f),
             Self::Exists { server } => write!(f, "there is a server {server:?} already"),
             Self::UnknownServer { server, known } => {
                 write!(f, "there is no server {server:?}")?;
@@ -157,6 +161,7 @@ impl Error for HubError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             Self::Config(error) => error.source(),
+            Self::Lock(error) => error.source(),
             Self::NotFound(error) => error.source(),
             Self::Call(error) => error.source(),
             Self::Unreadable { error, .. } => error.source(),

@@ -9,6 +9,7 @@ use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 
 use crate::hub::View;
+use crate::policy::Denial;
 use crate::registry::Changes;
 use crate::state::MemberState;
 
@@ -31,6 +32,15 @@ pub enum Event {
         version: u64,
         /// What of it.
         changes: Changes,
+    },
+    /// Something that a server offers is not as it was approved, and is not offered on.
+    Refused {
+        /// The server.
+        server: Arc<str>,
+        /// What, and why; the first of it, if it is much.
+        denials: Arc<[Denial]>,
+        /// How much it is.
+        count: usize,
     },
     /// A call gets on.
     Progress {
@@ -63,6 +73,7 @@ impl Event {
         match self {
             Self::State { server, .. }
             | Self::Catalog { server, .. }
+            | Self::Refused { server, .. }
             | Self::Progress { server, .. }
             | Self::Log { server, .. }
             | Self::Stderr { server, .. } => server,

@@ -18,6 +18,7 @@ use crate::config::{Config, ConfigError, ServerConfig, Start};
 use crate::error::HubError;
 use crate::event::Events;
 use crate::exposed_name::Naming;
+use crate::lock::{LOCK_FILE, Lock, LockError};
 use crate::member::Member;
 use crate::metrics::Metrics;
 use crate::plan::{Plan, plan};
@@ -106,10 +107,13 @@ impl Hub {
     /// What is wrong with single servers does not keep the others out. It is logged as a warning;
     /// whoever wants to show it reads the file with [`Config::from_file`].
     ///
+    /// If the configuration requires a lock (`"x-switchboard": {"lock": true}`), it is read, too.
+    ///
     /// # Errors
-    /// When the file cannot be read as a configuration.
+    /// When the file cannot be read as a configuration, or the lock as a lock.
     pub async fn from_file(path: impl Into<PathBuf>) -> Result<Self, HubError> {
         let path = path.into();
+        let folder = path.parent().map(PathBuf::from).unwrap_or_default();
         let name = Arc::from(path.display().to_string());
         let config = spawn_blocking(move || Config::from_file(path)).await;
         let config = config.unwrap_or_else(|error| {
@@ -122,7 +126,20 @@ impl Hub {
         for problem in &config.problems {
             tracing::warn!("{problem}");
         }
-        Ok(Self::builder().config(config).build())
+        let lock = config.settings.lock.clone();
+        let builder = Self::builder().config(config);
+        let Some(lock) = lock else {
+            return Ok(builder.build());
+        };
+        let lock = folder.join(lock);
+        let read = spawn_blocking(move || Lock::read(lock)).await;
+        let read = read.unwrap_or_else(|error| {
+            Err(LockError::File {
+                file: LOCK_FILE.to_owned(),
+                source: std::io::Error::other(error),
+            })
+        });
+        Ok(builder.lock(read.map_err(HubError::Lock)?).build())
     }
 
     pub(crate) fn start(settings: Settings, naming: Naming, servers: Vec<ServerConfig>) -> Self {
@@ -300,10 +317,27 @@ impl Hub {
             .filter(|member| self.sees(&member.name))
             .map(|member| ServerStatus {
                 name: Arc::clone(&member.name),
-                state: member.state(),
+                state: self.shared().seen(&member.name, member.state()),
                 config: member.config(),
             })
             .collect()
+    }
+
+    /// Judges everything by another lock, at once; by none, if there is none. Servers that were
+    /// not started because of the last one are connected, without being waited for. One that runs
+    /// and is not in it any more goes on running, but nothing of it is offered.
+    pub fn set_lock(&self, lock: Option<Lock>) {
+        let shared = self.shared();
+        let members: Vec<Arc<Member>> = shared.members().values().cloned().collect();
+        let is_refused = |member: &&Arc<Member>| shared.refusal(&member.config()).is_some();
+        let refused: Vec<Arc<Member>> = members.iter().filter(is_refused).cloned().collect();
+        shared.set_lock(lock);
+        for member in refused {
+            let has_failed = matches!(member.state(), MemberState::Failed { .. });
+            if has_failed && !is_refused(&&member) {
+                tokio::spawn(async move { drop(member.connect().await) });
+            }
+        }
     }
 
     /// What the servers offer now. It does not change; ask again for what is new.

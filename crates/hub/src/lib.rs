@@ -19,8 +19,9 @@
 //! 4. [`Registry`] and [`Catalog`]: what all servers offer, under names that no two share; found
 //!    by name, by words, by URI
 //! 5. [`Policy`]: what of it may be used; [`Profile`]: what of it is seen
-//! 6. [`CallTrace`], [`TraceContext`] and [`Metrics`]: what others see of it
-//! 5. [`Policy`]: what of it may be used; [`nearest`]: what somebody meant who wrote it otherwise
+//! 6. [`Lock`]: definitions as somebody approved them
+//! 7. [`CallTrace`], [`TraceContext`] and [`Metrics`]: what others see of it
+//! 8. [`nearest`]: what somebody meant who wrote it otherwise; [`is_invisible`]: what nobody sees
 
 mod backoff;
 mod cache;
@@ -31,6 +32,7 @@ mod event;
 mod exposed_name;
 mod host;
 mod hub;
+mod lock;
 mod member;
 mod metrics;
 mod near;
@@ -62,6 +64,10 @@ pub use error::HubError;
 pub use event::{Event, Events};
 pub use exposed_name::{ExposedName, Naming, Prefix};
 pub use hub::{Hub, HubBuilder, LoginRequest, ServerStatus};
+pub use lock::{
+    LOCK_FILE, Lock, LockError, Mismatch, Pin, PinChange, PinDifference, PinKind, PinnedField,
+    PinnedServer, is_invisible,
+};
 pub use metrics::{
     DURATION_BOUNDS, Durations, Metrics, MetricsSnapshot, OperationMetrics, OutcomeMetrics,
     PROMETHEUS_CONTENT_TYPE, ServerMeter, ServerMetrics,

@@ -102,6 +102,7 @@ pub struct ServerMeter {
     rows: RwLock<Rows>,
     restarts: AtomicU64,
     catalog_changes: AtomicU64,
+    refused: AtomicU64,
 }
 
 /// A row each.
@@ -131,6 +132,7 @@ impl ServerMeter {
             rows: RwLock::default(),
             restarts: AtomicU64::new(0),
             catalog_changes: AtomicU64::new(0),
+            refused: AtomicU64::new(0),
         }
     }
 
@@ -152,6 +154,11 @@ impl ServerMeter {
     /// What the server offers has changed.
     pub fn catalog_changed(&self) {
         self.catalog_changes.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// So many of its definitions turned out not to be what was approved.
+    pub fn refused(&self, count: u64) {
+        self.refused.fetch_add(count, Ordering::Relaxed);
     }
 
     pub(crate) fn endpoint(&self) -> Arc<Endpoint> {
@@ -191,6 +198,7 @@ impl ServerMeter {
             endpoint: self.endpoint(),
             restarts: self.restarts.load(Ordering::Relaxed),
             catalog_changes: self.catalog_changes.load(Ordering::Relaxed),
+            refused: self.refused.load(Ordering::Relaxed),
             operations,
         }
     }
@@ -330,6 +338,7 @@ mod tests {
         let open = meter.begin(Subject::Prompt("plan"));
         meter.restarted();
         meter.catalog_changed();
+        meter.refused(2);
         metrics.catalog_changed(7);
         metrics.catalog_changed(6);
         let snapshot = metrics.snapshot();
@@ -338,6 +347,7 @@ mod tests {
             panic!("{snapshot:?}");
         };
         assert_eq!((server.restarts, server.catalog_changes), (1, 1));
+        assert_eq!(server.refused, 2);
         assert_eq!((server.calls(), server.errors()), (6, 3));
         assert_eq!(server.in_flight(), 1);
         let rows: Vec<_> = server

@@ -8,8 +8,11 @@
 //! user has chosen the server).
 
 use std::fmt;
+use std::sync::Arc;
 
 use switchboard_protocol::types::Tool;
+
+use crate::lock::{Mismatch, Pin, PinKind, Pins};
 
 /// A text in which `*` stands for any characters, also none, and `?` for one.
 ///
@@ -147,6 +150,8 @@ pub struct Policy {
     pub is_read_only: bool,
     /// Whether anything of it is offered at all; its connection does not depend on that.
     pub is_enabled: bool,
+    /// What was approved of it. None: nobody has to approve anything.
+    pub(crate) pins: Option<Arc<Pins>>,
 }
 
 impl Policy {
@@ -156,6 +161,7 @@ impl Policy {
             tools,
             is_read_only: false,
             is_enabled: true,
+            pins: None,
         }
     }
 
@@ -172,7 +178,32 @@ impl Policy {
         if verdict == Verdict::Allowed && self.is_read_only && !says_read_only {
             return Verdict::Denied(Reason::NotReadOnly);
         }
+        if verdict == Verdict::Allowed {
+            let pin = || Pin::tool(tool);
+            if let Some(mismatch) = self.mismatch(PinKind::Tool, &tool.name, pin) {
+                return Verdict::Denied(Reason::NotApproved(Box::new(mismatch)));
+            }
+        }
         verdict
+    }
+
+    /// Why a definition is not what was approved.
+    pub(crate) fn mismatch(
+        &self,
+        kind: PinKind,
+        name: &str,
+        pin: impl FnOnce() -> Pin,
+    ) -> Option<Mismatch> {
+        self.pins.as_ref()?.check(kind, name, pin)
+    }
+
+    /// Why nothing of the server may be used.
+    pub(crate) fn refusal(&self) -> Option<Reason> {
+        if !self.is_enabled {
+            return Some(Reason::ServerOff);
+        }
+        let mismatch = self.pins.as_ref()?.refusal()?;
+        Some(Reason::NotApproved(Box::new(mismatch.clone())))
     }
 }
 
@@ -204,6 +235,8 @@ pub enum Reason {
     NotReadOnly,
     /// Its server is switched off.
     ServerOff,
+    /// It is not what somebody approved.
+    NotApproved(Box<Mismatch>),
 }
 
 /// Something of a server that may not be used, and why.
@@ -212,9 +245,9 @@ pub enum Reason {
 pub struct Denial {
     /// The server.
     pub server: String,
-    /// What it calls the tool, the prompt or the resource.
+    /// What it calls the tool, the prompt or the resource. Empty for what it has but one of.
     pub name: String,
-    /// What it is: `tool`, `prompt`, `resource`.
+    /// What it is: `tool`, `prompt`, `resource`, `resource template`, `instructions`, `server`.
     pub kind: &'static str,
     /// Why.
     pub reason: Reason,
@@ -225,7 +258,13 @@ impl fmt::Display for Denial {
         let Self {
             server, name, kind, ..
         } = self;
-        write!(f, "the {kind} {name:?} of server {server:?} ")?;
+        if *kind == PinKind::Server.word() {
+            write!(f, "the server {server:?} ")?;
+        } else if *kind == PinKind::Instructions.word() {
+            write!(f, "the instructions of server {server:?} ")?;
+        } else {
+            write!(f, "the {kind} {name:?} of server {server:?} ")?;
+        }
         match &self.reason {
             Reason::Denied(pattern) => write!(f, "is denied by {pattern:?}"),
             Reason::NotAllowed => f.write_str("is not in the list of what is allowed"),
@@ -233,6 +272,7 @@ impl fmt::Display for Denial {
                 f.write_str("does not say that it is read-only, and only such may be used")
             }
             Reason::ServerOff => f.write_str("may not be used: the server is switched off"),
+            Reason::NotApproved(mismatch) => write!(f, "may not be used: {mismatch}"),
         }
     }
 }

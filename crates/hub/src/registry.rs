@@ -48,6 +48,8 @@ use names::{Named, Settled, settle};
 use offer::Offer;
 use shelf::is_same;
 
+use crate::lock::Pins;
+use crate::policy::Denial;
 use crate::{Naming, Policy, ToolFilter};
 
 /// The one who writes the catalogue.
@@ -71,6 +73,8 @@ pub struct Registry {
     groups: HashMap<Arc<str>, BTreeSet<Arc<str>>>,
     /// Which servers have a URI, or a template: pairs of it and the server.
     uris: BTreeSet<(Arc<str>, Arc<str>)>,
+    /// What turned out not to be approved since somebody asked.
+    refused: Vec<Denial>,
 }
 
 /// What is known of a server.
@@ -120,6 +124,7 @@ impl Registry {
             held: BTreeMap::new(),
             groups: HashMap::new(),
             uris: BTreeSet::new(),
+            refused: Vec::new(),
         }
     }
 
@@ -138,10 +143,27 @@ impl Registry {
         })
     }
 
-    /// Says what is allowed of a server. It may be said before anything was listed.
-    pub fn set_policy(&mut self, server: &str, policy: Policy) -> Changes {
-        let Held { offer, .. } = self.held_or_new(server);
+    /// Says what is allowed of a server. It may be said before anything was listed. What was
+    /// approved of it stays so.
+    pub fn set_policy(&mut self, server: &str, mut policy: Policy) -> Changes {
+        let held = self.held_or_new(server);
+        policy.pins = held.policy.pins;
+        self.change(Held {
+            offer: held.offer,
+            policy,
+        })
+    }
+
+    /// Says what was approved of a server; nothing has to be, if it is none.
+    pub(crate) fn set_pins(&mut self, server: &str, pins: Option<Arc<Pins>>) -> Changes {
+        let Held { offer, mut policy } = self.held_or_new(server);
+        policy.pins = pins;
         self.change(Held { offer, policy })
+    }
+
+    /// What turned out not to be approved since this was last asked.
+    pub(crate) fn take_refused(&mut self) -> Vec<Denial> {
+        std::mem::take(&mut self.refused)
     }
 
     /// Says which tools of a server may be used, as it is configured. One that is switched off
@@ -263,6 +285,7 @@ impl Registry {
         let mut by_part = Arc::clone(&snapshot.by_part);
         let mut changes = Changes::default();
         let mut settled = HashMap::new();
+        let mut refused = Vec::new();
         for server in touched {
             let place = members.binary_search_by(|member| member.server().cmp(server));
             let old = place.ok().and_then(|place| members.get(place)).cloned();
@@ -273,6 +296,9 @@ impl Registry {
                     .or_insert_with(|| self.settle_group(&held.offer.part));
                 Arc::new(self.member(held, group, old))
             });
+            if let Some(new) = &new {
+                refused.extend(new.newly_refused(old));
+            }
             let nothing = Listing::default();
             changes.note(
                 old.map_or(&nothing, |old| &old.listed),
@@ -294,12 +320,14 @@ impl Registry {
         if members.len() != by_part.len() {
             by_part = shelf::order_by(&members, |member| &member.offer.part).into();
         }
-        self.catalog = Catalog::from_snapshot(Snapshot {
+        let catalog = Catalog::from_snapshot(Snapshot {
             version: snapshot.version.saturating_add(1),
             naming: snapshot.naming,
             members,
             by_part,
         });
+        self.catalog = catalog;
+        self.refused.extend(refused);
         changes
     }
 

@@ -66,6 +66,22 @@ pub enum MemberState {
 }
 
 impl MemberState {
+    /// What the server wants models to know.
+    pub(crate) fn instructions(&self) -> Option<&str> {
+        match self {
+            Self::Ready(ready) | Self::ListingFailed { ready, .. } => ready.instructions.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// The same for those who are not to know that.
+    pub(crate) fn without_instructions(mut self) -> Self {
+        if let Self::Ready(ready) | Self::ListingFailed { ready, .. } = &mut self {
+            Arc::make_mut(ready).instructions = None;
+        }
+        self
+    }
+
     /// Can it be called?
     pub const fn is_ready(&self) -> bool {
         matches!(self, Self::Ready(_) | Self::ListingFailed { .. })

@@ -140,6 +140,15 @@ impl Template {
         self
     }
 
+    /// Hides what of a URL may be secret when it is printed, unless all of it is hidden.
+    #[must_use]
+    pub(crate) const fn address(mut self) -> Self {
+        if matches!(self.shows, Shows::All) {
+            self.shows = Shows::Address;
+        }
+        self
+    }
+
     pub(crate) fn read(text: &str, grammar: &Grammar, shows: Shows, position: Position) -> Self {
         Self {
             source: text.into(),

@@ -1,6 +1,7 @@
 //! Where in a file the servers are.
 
 use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
 
 use jsonc_parser::ast::{Object, ObjectProp, Value};
 use jsonc_parser::common::Ranged;
@@ -17,6 +18,7 @@ use super::server::{self, EXTRAS, ServerConfig};
 use super::sheet::Sheet;
 use super::unknown::UnknownKeys;
 use crate::exposed_name::Prefix;
+use crate::lock::LOCK_FILE;
 use crate::near::nearest;
 use crate::policy::Pattern;
 
@@ -350,6 +352,16 @@ impl HubSettings {
         let gateway = extras.take(&["gateway"]);
         let gateway = gateway.as_ref().and_then(Field::object);
         self.gateway = gateway.map(GatewaySettings::read).unwrap_or_default();
+        let lock = extras.take(&["lock"]);
+        self.lock = lock.as_ref().and_then(|lock| match lock.value {
+            Value::BooleanLit(required) => required.value.then(|| PathBuf::from(LOCK_FILE)),
+            Value::StringLit(path) if !path.value.is_empty() => Some(PathBuf::from(&*path.value)),
+            // What was meant to be safe is not left open.
+            _ => {
+                lock.wrong_value("true, false or the path of a lock");
+                Some(PathBuf::from(LOCK_FILE))
+            }
+        });
     }
 }
 

@@ -12,6 +12,7 @@ use switchboard_client::{Host, NoHost};
 use super::Hub;
 use crate::config::{Config, ServerConfig};
 use crate::exposed_name::{Naming, Prefix};
+use crate::lock::Lock;
 use crate::variables::{Surroundings, System};
 
 /// Describes a hub.
@@ -42,6 +43,8 @@ pub(crate) struct Settings {
     pub(crate) cache: Option<Arc<PathBuf>>,
     /// Whether resources can be listed and read by tools.
     pub(crate) has_resource_tools: bool,
+    /// What was approved, to begin with. None: nobody has to approve anything.
+    pub(crate) lock: Option<Lock>,
 }
 
 pub(crate) type HostMaker = dyn Fn(&str) -> Arc<dyn Host> + Send + Sync;
@@ -76,13 +79,15 @@ impl HubBuilder {
                 log_level: None,
                 cache: None,
                 has_resource_tools: false,
+                lock: None,
             },
             naming: Naming::default(),
             servers: Vec::new(),
         }
     }
 
-    /// The servers and settings of a configuration.
+    /// The servers and settings of a configuration. Only the lock that it may require is for the
+    /// caller to read: [`lock`](Self::lock).
     pub fn config(mut self, config: Config) -> Self {
         if let Some(prefix) = config.settings.prefix {
             self.naming.prefix = prefix;
@@ -182,6 +187,15 @@ impl HubBuilder {
     /// else: [`Hub::own_tools`]. By default they cannot.
     pub fn resource_tools(mut self, has_them: bool) -> Self {
         self.settings.has_resource_tools = has_them;
+        self
+    }
+
+    /// Offers only what is as this lock has it, and starts only servers that are in it. By default
+    /// nobody has to approve anything.
+    ///
+    /// [`Hub::set_lock`] puts another one in its place.
+    pub fn lock(mut self, lock: Lock) -> Self {
+        self.settings.lock = Some(lock);
         self
     }
 

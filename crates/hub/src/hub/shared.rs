@@ -13,8 +13,10 @@ use crate::config::{ServerConfig, Sharing};
 use crate::error::HubError;
 use crate::event::{Event, Events, KEPT};
 use crate::exposed_name::Naming;
+use crate::lock::{Lock, Mismatch, Pin, PinKind, Pins};
 use crate::member::{Beginning, Member};
 use crate::metrics::Metrics;
+use crate::policy::{Denial, Reason};
 use crate::registry::{Catalog, Changes, MemberCatalog, Registry};
 use crate::state::MemberState;
 
@@ -30,12 +32,15 @@ pub(crate) struct Shared {
     pub(crate) metrics: Metrics,
     /// Some server is, or was, not shared by all users.
     has_personal: AtomicBool,
+    /// What was approved. None: nobody has to approve anything.
+    lock: Mutex<Option<Arc<Lock>>>,
     /// Held by whoever changes which members there are.
     pub(super) changing: Turn<()>,
 }
 
 impl Shared {
-    pub(super) fn new(settings: Settings, naming: Naming) -> Self {
+    pub(super) fn new(mut settings: Settings, naming: Naming) -> Self {
+        let lock = settings.lock.take().map(Arc::new);
         Self {
             starts: Arc::new(Semaphore::new(settings.starts_together.max(1))),
             settings: Arc::new(settings),
@@ -45,6 +50,7 @@ impl Shared {
             progress: Arc::new(()),
             metrics: Metrics::new(),
             has_personal: AtomicBool::new(false),
+            lock: Mutex::new(lock),
             changing: Turn::new(()),
         }
     }
@@ -111,12 +117,38 @@ impl Shared {
         if now.sharing != Sharing::Shared {
             self.has_personal.store(true, Ordering::Relaxed);
         }
+        let pins = self.pins(now);
+        self.change(&now.name, |registry| registry.set_pins(&now.name, pins));
         let is_same = |before: &ServerConfig| {
             before.tools == now.tools && before.is_read_only == now.is_read_only
         };
         if !before.is_some_and(is_same) {
             self.change(&now.name, |registry| {
                 registry.set_rules(&now.name, now.tools.clone(), now.is_read_only)
+            });
+        }
+    }
+
+    /// What the lock says of a server, if there is one.
+    fn pins(&self, server: &ServerConfig) -> Option<Arc<Pins>> {
+        let lock = self.lock.lock();
+        let lock = lock.unwrap_or_else(PoisonError::into_inner).clone()?;
+        Some(Arc::new(Pins::of(&lock, server)))
+    }
+
+    /// Why a server may not run.
+    pub(crate) fn refusal(&self, server: &ServerConfig) -> Option<Mismatch> {
+        self.pins(server)?.refusal().cloned()
+    }
+
+    /// Has all servers judged by another lock.
+    pub(super) fn set_lock(&self, lock: Option<Lock>) {
+        *self.lock.lock().unwrap_or_else(PoisonError::into_inner) = lock.map(Arc::new);
+        let members = self.members();
+        for member in members.values() {
+            let pins = self.pins(&member.config());
+            self.change(&member.name, |registry| {
+                registry.set_pins(&member.name, pins)
             });
         }
     }
@@ -182,11 +214,14 @@ impl Shared {
     }
 
     fn change(&self, server: &str, change: impl FnOnce(&mut Registry) -> Changes) {
-        let (changes, version) = {
+        let (changes, version, refused) = {
             let mut registry = self.registry();
             let changes = change(&mut registry);
-            (changes, registry.catalog().version())
+            let refused = registry.take_refused();
+            (changes, registry.catalog().version(), refused)
         };
+        // Another server may be concerned that has a name in common.
+        self.tell_refused(refused);
         if !changes.is_empty() {
             self.metrics.catalog_changed(version);
             self.metrics.server(server).catalog_changed();
@@ -198,8 +233,55 @@ impl Shared {
         }
     }
 
+    /// Says what is not as it was approved.
+    fn tell_refused(&self, mut refused: Vec<Denial>) {
+        while let Some(first) = refused.first() {
+            let server = first.server.clone();
+            let (own, others): (Vec<_>, Vec<_>) = refused
+                .into_iter()
+                .partition(|denial| denial.server == server);
+            refused = others;
+            let count = own.len();
+            let shown: Arc<[Denial]> = own.into_iter().take(MOST_TOLD).collect();
+            for denial in &*shown {
+                tracing::warn!(%server, "{denial}");
+            }
+            let meter = self.metrics.server(&server);
+            meter.refused(u64::try_from(count).unwrap_or(u64::MAX));
+            self.tell(Event::Refused {
+                server: server.into(),
+                denials: shown,
+                count,
+            });
+        }
+    }
+
+    /// What of a server may be seen: nothing that it says to models and nobody approved.
+    pub(super) fn seen(&self, server: &str, state: MemberState) -> MemberState {
+        match self.instructions_denied(server, &state) {
+            Some(_) => state.without_instructions(),
+            None => state,
+        }
+    }
+
+    fn instructions_denied(&self, server: &str, state: &MemberState) -> Option<Denial> {
+        let text = state.instructions()?;
+        let catalog = self.catalog();
+        let policy = catalog.policy_of(server)?;
+        let kind = PinKind::Instructions;
+        let mismatch = policy.mismatch(kind, "", || Pin::instructions(text))?;
+        Some(Denial {
+            server: server.to_owned(),
+            name: String::new(),
+            kind: kind.word(),
+            reason: Reason::NotApproved(Box::new(mismatch)),
+        })
+    }
+
     pub(crate) fn state_changed(&self, server: &Arc<str>, state: MemberState) {
         tracing::debug!(%server, %state, "state");
+        let denied = self.instructions_denied(server, &state);
+        self.tell_refused(denied.into_iter().collect());
         self.tell(Event::State {
             server: Arc::clone(server),
             state,
@@ -220,3 +302,6 @@ impl Shared {
         let _ = self.events.send(event);
     }
 }
+
+/// Nobody reads more about one change.
+const MOST_TOLD: usize = 16;

@@ -32,6 +32,12 @@ impl Keeper {
         };
         let patience = Instant::now() + PATIENCE;
         let config = self.config();
+        if let Some(mismatch) = hub.refusal(&config) {
+            return Err(Next::Rest(MemberState::Failed {
+                reason: format!("it is not started: {mismatch}").into(),
+                class: Class::Caller,
+            }));
+        }
         let mut preparing = {
             let (settings, config) = (Arc::clone(&hub.settings), Arc::clone(&config));
             let host = Arc::clone(&self.host);

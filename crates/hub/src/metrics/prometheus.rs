@@ -45,6 +45,14 @@ impl MetricsSnapshot {
             page.line("", &Labels::of(server), server.catalog_changes);
         }
         page.family(
+            "switchboard_server_refused_definitions_total",
+            count,
+            "Definitions of a server that were not what the lock has.",
+        );
+        for server in &self.servers {
+            page.line("", &Labels::of(server), server.refused);
+        }
+        page.family(
             "switchboard_catalog_version",
             "gauge",
             "The version of the catalogue.",
@@ -209,6 +217,7 @@ mod tests {
             ),
             format!("switchboard_server_restarts_total{{{server}}} 1"),
             format!("switchboard_server_catalog_changes_total{{{server}}} 0"),
+            format!("switchboard_server_refused_definitions_total{{{server}}} 0"),
             "switchboard_catalog_version 3".to_owned(),
         ] {
             assert!(text.lines().any(|found| found == line), "{line}\n{text}");

@@ -34,6 +34,8 @@ pub struct ServerMetrics {
     pub restarts: u64,
     /// How often what it offers has changed.
     pub catalog_changes: u64,
+    /// How many of its definitions turned out not to be what was approved.
+    pub refused: u64,
     /// Its calls, by method and name.
     pub operations: Vec<OperationMetrics>,
 }

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use switchboard_protocol::types::Tool;
 
+use crate::policy::Denial;
 use crate::registry::entry::{PromptEntry, ResourceEntry, TemplateEntry, ToolEntry};
 use crate::registry::listed::Listed;
 use crate::registry::member::Member;
@@ -113,6 +114,18 @@ impl Catalog {
     /// What is allowed of a server.
     pub fn policy_of(&self, server: &str) -> Option<&Policy> {
         self.member(server).map(|member| &member.policy)
+    }
+
+    /// Why nothing of a server may be used.
+    pub fn denial_of(&self, server: &str) -> Option<Denial> {
+        let member = self.member(server)?;
+        member.check_enabled("server", server).err()
+    }
+
+    /// What of a server is not as it was approved, and so not offered.
+    pub fn refused_of(&self, server: &str) -> Vec<Denial> {
+        let member = self.member(server);
+        member.map_or_else(Vec::new, |member| member.refused().collect())
     }
 
     /// What is odd about what a server offers: names that came twice, that had to be changed.

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::lock::{Mismatch, Pin, PinKind};
 use crate::policy::{Denial, Reason, Verdict};
 use crate::profile::Profile;
 use crate::registry::entry::{PromptEntry, ResourceEntry, TemplateEntry, ToolEntry};
@@ -29,6 +30,8 @@ pub(crate) struct Member {
     /// Why tools may not be used, by their place.
     denied: BTreeMap<usize, Reason>,
     prompts: Vec<Option<Arc<PromptEntry>>>,
+    /// What is not as it was approved.
+    refused: BTreeMap<(PinKind, String), Mismatch>,
     pub(crate) notes: Vec<String>,
 }
 
@@ -67,14 +70,19 @@ impl Member {
             tools_by_name: Box::default(),
             denied: BTreeMap::new(),
             prompts: Vec::new(),
+            refused: BTreeMap::new(),
             offer,
             policy,
         };
         member.name_tools(around.tools, old);
         member.name_prompts(around.prompts, old);
         member.judge_tools();
-        if member.policy.is_enabled {
-            member.listed.prompts = member.prompts.iter().flatten().cloned().collect();
+        if member.policy.refusal().is_none() {
+            member.judge_others();
+            let prompts = member.prompts.iter().flatten();
+            let prompts =
+                prompts.filter(|entry| !member.refuses(PinKind::Prompt, &entry.prompt.name));
+            member.listed.prompts = prompts.cloned().collect();
             member.list_resources(&around.is_shared, old);
             member.list_templates(&around.is_shared, old);
             let ui = member.offer.tools.ui.iter().map(|(_, uri)| uri);
@@ -138,19 +146,48 @@ impl Member {
     ) -> Option<Result<&Arc<PromptEntry>, Denial>> {
         let mut prompts = self.prompts.iter().flatten();
         let found = prompts.find(|entry| is_wanted(entry))?;
-        Some(
-            self.check_enabled("prompt", &found.prompt.name)
-                .map(|()| found),
-        )
+        let name = &found.prompt.name;
+        let enabled = self.check_enabled("prompt", name);
+        Some(enabled.and_then(|()| {
+            let key = (PinKind::Prompt, name.clone());
+            match self.refused.get(&key) {
+                Some(mismatch) => Err(self.not_approved(&key, mismatch)),
+                None => Ok(found),
+            }
+        }))
     }
 
     /// # Errors
-    /// When the server is switched off.
+    /// When the server is switched off, or was not approved.
     pub(crate) fn check_enabled(&self, kind: &'static str, name: &str) -> Result<(), Denial> {
-        if self.policy.is_enabled {
-            return Ok(());
+        match self.policy.refusal() {
+            None => Ok(()),
+            Some(reason) => Err(self.denial(kind, name, reason)),
         }
-        Err(self.denial(kind, name, Reason::ServerOff))
+    }
+
+    /// What is not as it was approved.
+    pub(crate) fn refused(&self) -> impl Iterator<Item = Denial> {
+        let refused = self.refused.iter();
+        refused.map(|(key, mismatch)| self.not_approved(key, mismatch))
+    }
+
+    /// The same, without what was so before.
+    pub(crate) fn newly_refused(&self, old: Option<&Self>) -> impl Iterator<Item = Denial> {
+        let was =
+            move |key, mismatch| old.is_some_and(|old| old.refused.get(key) == Some(mismatch));
+        let refused = self.refused.iter();
+        let new = refused.filter(move |(key, mismatch)| !was(key, mismatch));
+        new.map(|(key, mismatch)| self.not_approved(key, mismatch))
+    }
+
+    fn refuses(&self, kind: PinKind, name: &str) -> bool {
+        !self.refused.is_empty() && self.refused.contains_key(&(kind, name.to_owned()))
+    }
+
+    fn not_approved(&self, (kind, name): &(PinKind, String), mismatch: &Mismatch) -> Denial {
+        let reason = Reason::NotApproved(Box::new(mismatch.clone()));
+        self.denial(kind.word(), name, reason)
     }
 
     fn judged(&self, place: usize) -> Option<Result<&Arc<ToolEntry>, Denial>> {
@@ -243,16 +280,50 @@ impl Member {
             match self.policy.verdict(&entry.tool, entry.name.as_str()) {
                 Verdict::Allowed => self.listed.tools.push(Arc::clone(entry)),
                 Verdict::Denied(reason) => {
+                    if let Reason::NotApproved(mismatch) = &reason {
+                        let key = (PinKind::Tool, entry.tool.name.clone());
+                        self.refused.insert(key, Mismatch::clone(mismatch));
+                    }
                     self.denied.insert(place, reason);
                 }
             }
         }
     }
 
+    /// Holds prompts and resources against what was approved.
+    fn judge_others(&mut self) {
+        if self.policy.pins.is_none() {
+            return;
+        }
+        let (policy, refused) = (&self.policy, &mut self.refused);
+        let mut judge = |kind, name: &str, pin: &dyn Fn() -> Pin| {
+            if let Some(mismatch) = policy.mismatch(kind, name, pin) {
+                refused.insert((kind, name.to_owned()), mismatch);
+            }
+        };
+        for entry in &self.offer.prompts.entries {
+            let prompt = &entry.prompt;
+            judge(PinKind::Prompt, &prompt.name, &|| Pin::prompt(prompt));
+        }
+        for entry in &self.offer.templates.entries {
+            let template = &entry.template;
+            judge(PinKind::Template, &template.uri_template, &|| {
+                Pin::template(template)
+            });
+        }
+        for entry in &self.offer.resources.entries {
+            let resource = &entry.resource;
+            judge(PinKind::Resource, &resource.uri, &|| {
+                Pin::resource(resource)
+            });
+        }
+    }
+
     fn list_resources(&mut self, is_shared: impl Fn(&Arc<str>) -> bool, old: Option<&Self>) {
         let old = old.map_or(&[][..], |old| &old.listed.resources);
-        let entries = self.offer.resources.entries.iter().enumerate();
-        let listed = entries.map(|(place, entry)| {
+        let entries = self.offer.resources.entries.iter();
+        let entries = entries.filter(|entry| !self.refuses(PinKind::Resource, &entry.resource.uri));
+        let listed = entries.enumerate().map(|(place, entry)| {
             if !is_shared(&entry.uri) {
                 return Arc::clone(entry);
             }
@@ -273,8 +344,10 @@ impl Member {
 
     fn list_templates(&mut self, is_shared: impl Fn(&Arc<str>) -> bool, old: Option<&Self>) {
         let old = old.map_or(&[][..], |old| &old.listed.templates);
-        let entries = self.offer.templates.entries.iter().enumerate();
-        let listed = entries.map(|(place, entry)| {
+        let entries = self.offer.templates.entries.iter();
+        let entries =
+            entries.filter(|entry| !self.refuses(PinKind::Template, &entry.template.uri_template));
+        let listed = entries.enumerate().map(|(place, entry)| {
             if !is_shared(&entry.uri_template) {
                 return Arc::clone(entry);
             }

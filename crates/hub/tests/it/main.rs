@@ -7,6 +7,7 @@
 //! - `child`: servers that are really run; `running`: a hub of them
 //! - `documents`: what the design documents want, under their own numbers
 //! - `connecting`, `sleeping`, `changing`: servers that come, go, sleep and change
+//! - `locking`: definitions that somebody approved, and such that nobody did
 //! - `calling`: tools, resources, prompts, completions; `sessions`: servers that are not shared
 //! - `asked`: what servers ask and tell; `together`: many users at once
 //! - `remote`: servers over HTTP that come and go
@@ -29,6 +30,7 @@ mod documents;
 mod faults;
 mod given;
 mod listener;
+mod locking;
 mod many;
 mod remote;
 mod resources;

@@ -90,13 +90,18 @@ impl Page<'_> {
 
     fn servers(&mut self) {
         type Number = fn(&ServerMetrics) -> u64;
-        let metrics: [(&str, &str, Number); 2] = [
+        let metrics: [(&str, &str, Number); 3] = [
             ("switchboard.server.restarts", "{restart}", |server| {
                 server.restarts
             }),
             ("switchboard.server.catalog.changes", "{change}", |server| {
                 server.catalog_changes
             }),
+            (
+                "switchboard.server.refused_definitions",
+                "{definition}",
+                |server| server.refused,
+            ),
         ];
         let snapshot = self.snapshot;
         for (name, unit, number) in metrics {

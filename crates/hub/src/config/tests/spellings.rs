@@ -382,6 +382,24 @@ fn our_own_words() {
 }
 
 #[test]
+fn a_lock_is_required_by_a_word_or_a_path() {
+    let lock = |value: &str| {
+        let config = read(&format!(
+            r#"{{"mcpServers":{{}},"x-switchboard":{{"lock":{value}}}}}"#
+        ));
+        let path = config.settings.lock.as_ref().and_then(|path| path.to_str());
+        (path.map(str::to_owned), config.problems.len())
+    };
+    let found = |path: &str, problems| (Some(path.to_owned()), problems);
+    assert_eq!(lock("true"), found("mcp.lock", 0));
+    assert_eq!(lock("false"), (None, 0));
+    assert_eq!(lock(r#""ci/mcp.lock""#), found("ci/mcp.lock", 0));
+    // What was meant to be safe is not left open.
+    assert_eq!(lock("1"), found("mcp.lock", 1));
+    assert_eq!(lock(r#""""#), found("mcp.lock", 1));
+}
+
+#[test]
 fn what_nobody_knows_is_kept() {
     let config = read(
         r#"{ "mcpServers": { "it": { "command": "x", "autoApprove": ["*"], "weather": { "a": [1, null, "é", 1.50, 1e999] },

@@ -1,0 +1,109 @@
+//! Definitions that somebody approved, and such that nobody did.
+
+use switchboard_hub::{
+    Absence, Event, Hub, HubError, Lock, MemberState, Mismatch, PinnedServer, Reason, ServerConfig,
+};
+
+use crate::child::server;
+use crate::running::{hub, soon, state, sum, tools_of, until};
+
+/// All that these servers say now.
+fn lock_of(hub: &Hub, servers: &[ServerConfig]) -> Lock {
+    let mut lock = Lock::new();
+    for server in servers {
+        let listed = hub.catalog().listed_by(&server.name);
+        lock.set(&server.name, PinnedServer::new(server, &listed, None));
+    }
+    lock
+}
+
+async fn locked(servers: &[ServerConfig], lock: Lock) -> Hub {
+    let mut builder = Hub::builder().lock(lock);
+    for server in servers {
+        builder = builder.server(server.clone());
+    }
+    let hub = builder.build();
+    soon(hub.connect_all()).await;
+    hub
+}
+
+#[tokio::test]
+async fn a_tool_that_comes_after_approval_is_neither_listed_nor_called() {
+    let servers = [server("one"), server("two")];
+    let free = hub(servers.clone()).await;
+    let lock = lock_of(&free, &servers);
+    let all = tools_of(&free, "one");
+    free.close().await;
+    let hub = locked(&servers, lock).await;
+    assert_eq!(tools_of(&hub, "one"), all);
+    let mut events = hub.events().without_progress();
+    hub.call_on("one", "grow").await.unwrap();
+    let refused = async {
+        loop {
+            if let Some(Event::Refused { denials, count, .. }) = events.next().await {
+                return (denials, count);
+            }
+        }
+    };
+    let (denials, count) = soon(refused).await;
+    assert_eq!((count, denials[0].name.as_str()), (1, "grown"));
+    assert_eq!(
+        denials[0].reason,
+        Reason::NotApproved(Box::new(Mismatch::Unknown))
+    );
+    assert_eq!(tools_of(&hub, "one"), all);
+    let error = hub.call_on("one", "grown").await.unwrap_err();
+    assert!(matches!(&error, HubError::NotFound(missing)
+        if matches!(missing.absence, Absence::Denied(_))));
+    assert_eq!(
+        error.to_string(),
+        "the tool \"grown\" of server \"one\" may not be used: it is not in the lock; \
+         `switchboard lock --check` shows it, `switchboard lock` approves it"
+    );
+    // Nothing else is concerned.
+    assert_eq!(sum(&hub, "one", 1).await, sum(&hub, "two", 1).await);
+    assert_eq!(hub.catalog().refused_of("one").len(), 1);
+    let counted = hub.metrics().snapshot();
+    let counted = counted.servers.iter().map(|server| server.refused);
+    assert_eq!(counted.collect::<Vec<_>>(), [1, 0]);
+    // Somebody looks at it, and approves it while it runs.
+    hub.set_lock(Some(lock_of(&hub, &servers)));
+    hub.call_on("one", "grown").await.unwrap();
+    assert!(hub.catalog().refused_of("one").is_empty());
+    hub.close().await;
+}
+
+#[tokio::test]
+async fn what_is_not_in_the_lock_is_not_started() {
+    let servers = [server("one"), server("two")];
+    let free = hub(servers.clone()).await;
+    let whole = lock_of(&free, &servers);
+    free.close().await;
+    let mut lock = whole.clone();
+    lock.remove("two");
+    let hub = locked(&servers, lock).await;
+    let MemberState::Failed { reason, .. } = state(&hub, "two") else {
+        panic!("{}", state(&hub, "two"));
+    };
+    let expected = "it is not started: the server is not in the lock; ";
+    assert!(reason.starts_with(expected), "{reason}");
+    let mut events = hub.events();
+    hub.set_lock(Some(whole));
+    until(&mut events, "two", MemberState::is_ready).await;
+    sum(&hub, "two", 1).await;
+    hub.close().await;
+}
+
+#[tokio::test]
+async fn another_program_behind_a_name_is_not_started() {
+    let approved = server("one");
+    let free = hub([approved.clone()]).await;
+    let lock = lock_of(&free, &[approved]);
+    free.close().await;
+    let other = ServerConfig::command("one", ["another-program"]);
+    let hub = locked(&[other], lock).await;
+    let shown = state(&hub, "one").to_string();
+    let expected = "the server runs something else than the lock has (command, args, env)";
+    assert!(shown.contains(expected), "{shown}");
+    hub.close().await;
+}
