@@ -83,6 +83,12 @@ pub(crate) struct Global {
     /// Ask nobody: what needs an answer ends with 7
     #[arg(long, global = true)]
     pub(crate) no_input: bool,
+    /// Only what is as `mcp.lock` has it, beside the file with the servers
+    #[arg(long, global = true)]
+    pub(crate) locked: bool,
+    /// Another lock, which is required then
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) lock: Option<PathBuf>,
     /// Answers to what servers ask, as JSON: an object of fields, or a list of such
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) answers: Option<PathBuf>,
@@ -128,6 +134,7 @@ pub(crate) enum Verb {
     Logout(login::Logout),
     Auth(login::Auth),
     Lint(check::Lint),
+    Lock(check::Lock),
     Codegen(check::Codegen),
     Doctor(check::Doctor),
     Completion(check::Completion),

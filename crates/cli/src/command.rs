@@ -18,6 +18,7 @@ mod doctor;
 mod enable;
 mod import;
 mod lint;
+mod lock;
 mod login;
 mod logout;
 mod logs;
@@ -72,6 +73,7 @@ pub(crate) async fn run(verb: &Verb, app: &App) -> Result<Outcome, Failure> {
         Verb::Logout(args) => logout::run(args, app).await,
         Verb::Auth(args) => auth::run(args, app).await,
         Verb::Lint(args) => lint::run(args, app).await,
+        Verb::Lock(args) => lock::run(args, app).await,
         Verb::Codegen(args) => codegen::run(args, app).await,
         Verb::Doctor(args) => doctor::run(args, app).await,
         Verb::Completion(args) => completion::run(args, app).await,

@@ -29,6 +29,8 @@ use crate::output::{Line, Outcome, Page};
 use crate::source::{find_file, user_file};
 
 pub(crate) use change::Change;
+pub(crate) use diff::unified;
+pub(crate) use file::EditedFile;
 pub(crate) use words::{NewServer, Reach};
 
 /// The file that servers are added to: the one that was said, the one in use, or the user's own.

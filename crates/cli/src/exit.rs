@@ -4,7 +4,7 @@ use std::fmt;
 use std::process::ExitCode;
 
 use switchboard_client::{Class, ErrorKind};
-use switchboard_hub::{Absence, ConfigError, HubError, NotFound};
+use switchboard_hub::{Absence, ConfigError, HubError, LockError, NotFound};
 
 /// How it ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,6 +134,7 @@ impl From<HubError> for Failure {
         let message = with_causes(&error);
         match error {
             HubError::Config(error) => error.into(),
+            HubError::Lock(error) => error.into(),
             HubError::Exists { .. } => Self::usage(message),
             HubError::UnknownServer { .. } => {
                 Self::usage(message).hint("`switchboard ls` shows the servers that there are")
@@ -180,6 +181,16 @@ impl From<NotFound> for Failure {
 impl From<ConfigError> for Failure {
     fn from(error: ConfigError) -> Self {
         Self::usage(with_causes(&error))
+    }
+}
+
+impl From<LockError> for Failure {
+    fn from(error: LockError) -> Self {
+        let failure = Self::usage(with_causes(&error));
+        match error.is_missing() {
+            true => failure.hint("`switchboard lock`"),
+            false => failure.hint("remove it, run `switchboard lock`, and look at what it writes"),
+        }
     }
 }
 

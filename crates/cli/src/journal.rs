@@ -95,6 +95,19 @@ impl Journal {
                     }
                     state => self.warn(Some(&server), &state.to_string()),
                 },
+                Event::Refused {
+                    server,
+                    denials,
+                    count,
+                } => {
+                    for denial in &*denials {
+                        self.warn(Some(&server), &denial.to_string());
+                    }
+                    if let more @ 1.. = count.saturating_sub(denials.len()) {
+                        let more = format!("and {more} more that are not in the lock");
+                        self.warn(Some(&server), &more);
+                    }
+                }
                 Event::Stderr { server, line } => self.hear(&server, "stderr", &line),
                 Event::Log { server, message } => {
                     let data = Json::read(message.data.as_str().as_bytes());

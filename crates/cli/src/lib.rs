@@ -2,7 +2,7 @@
 //!
 //! 1. `args`: what can be said; `app`: what all verbs are given
 //! 2. `source`: where servers come from; `servers`: those that a verb needs, as a hub; `logins`: how
-//!    they find the user's logins
+//!    they find the user's logins; `locking`: where what was approved is written down
 //! 3. `command`: the verbs, a file each: what was said in, an `Outcome` or a `Failure` out
 //! 4. `target`: what of which server is meant; `arguments`: words typed by a schema; `signature`:
 //!    schemas as people read them; `parts`: what is shown of results; `json`: JSON in its order;
@@ -30,6 +30,7 @@ mod import;
 mod journal;
 mod json;
 mod lint;
+mod locking;
 mod logins;
 mod manual;
 mod output;

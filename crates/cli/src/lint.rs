@@ -59,6 +59,11 @@ pub(crate) fn lint(subjects: &[Subject<'_>]) -> Vec<Finding> {
     findings
 }
 
+/// Is somebody to be deceived?
+pub(crate) fn is_about_safety(finding: &Finding) -> bool {
+    finding.whose == rule::Whose::Safety.words()
+}
+
 /// Where the findings about one tool are put.
 pub(crate) struct Desk<'a> {
     subject: Subject<'a>,

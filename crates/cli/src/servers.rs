@@ -5,12 +5,15 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use switchboard_hub::{Config, Hub, HubError, MemberState, ServerConfig, Start, TransportConfig};
+use switchboard_hub::{
+    Config, Hub, HubError, Lock, MemberState, ServerConfig, Start, TransportConfig,
+};
 
 use crate::app::App;
 use crate::args::look::Of;
 use crate::exit::{Exit, Failure};
 use crate::host::TerminalHost;
+use crate::locking;
 use crate::logins;
 use crate::source::{self, Source};
 
@@ -29,32 +32,44 @@ pub(crate) struct Servers {
 impl Servers {
     /// The servers that are meant: one by name, by URL or by command, or all of the configuration.
     pub(crate) fn open(app: &App, of: &Of) -> Result<Self, Failure> {
-        let server = of.server.as_deref();
-        if let Some(config) = source::given(server, &of.spot)? {
-            return Ok(Self::new(app, Source::of_one(config), None));
-        }
-        let source = Source::find(&app.global)?;
-        match server {
-            Some(name) => {
-                source.check_server(name)?;
-                Ok(Self::new(app, source, Some(&[name])))
-            }
-            None => Ok(Self::new(app, source, None)),
-        }
+        let (source, name) = find(app, of)?;
+        let only = name.as_ref().map(std::slice::from_ref);
+        Self::new(app, source, only)
     }
 
-    /// The servers of a source: all, or those of these names.
-    pub(crate) fn new(app: &App, source: Source, only: Option<&[&str]>) -> Self {
-        Self::with(app, source, only, Start::Eager)
+    /// The same without a lock, whatever is required: to see what would have to be approved.
+    pub(crate) fn open_unlocked(app: &App, of: &Of) -> Result<Self, Failure> {
+        let (source, name) = find(app, of)?;
+        let only = name.as_ref().map(std::slice::from_ref);
+        Ok(Self::unlocked(app, source, only))
+    }
+
+    /// The servers of a source: all, or those of these names. Only what a lock has is offered, if
+    /// one is required.
+    pub(crate) fn new(app: &App, source: Source, only: Option<&[&str]>) -> Result<Self, Failure> {
+        let lock = locking::required(&app.global, &source)?;
+        Ok(Self::with(app, source, only, Start::Eager, lock))
+    }
+
+    /// The same without a lock.
+    pub(crate) fn unlocked(app: &App, source: Source, only: Option<&[&str]>) -> Self {
+        Self::with(app, source, only, Start::Eager, None)
     }
 
     /// The same, of which nothing is started before it is needed; what they offered when they last
     /// ran is known.
-    pub(crate) fn asleep(app: &App, source: Source) -> Self {
-        Self::with(app, source, None, Start::Lazy)
+    pub(crate) fn asleep(app: &App, source: Source) -> Result<Self, Failure> {
+        let lock = locking::required(&app.global, &source)?;
+        Ok(Self::with(app, source, None, Start::Lazy, lock))
     }
 
-    fn with(app: &App, source: Source, only: Option<&[&str]>, start: Start) -> Self {
+    fn with(
+        app: &App,
+        source: Source,
+        only: Option<&[&str]>,
+        start: Start,
+        lock: Option<Lock>,
+    ) -> Self {
         let Source { config, file } = source;
         for problem in config.errors() {
             let server = problem.server.as_deref();
@@ -84,6 +99,9 @@ impl Servers {
         let mut builder = builder.login(logins::describe);
         if let Some(folder) = source::cache_folder() {
             builder = builder.cache(folder);
+        }
+        if let Some(lock) = lock {
+            builder = builder.lock(lock);
         }
         let desk = Arc::clone(&app.desk);
         let builder = builder.host(move |_| TerminalHost::new(&desk));
@@ -139,6 +157,10 @@ impl Servers {
             }
         }
         drop(status);
+        let catalog = self.hub.catalog();
+        for denial in self.names.iter().flat_map(|name| catalog.refused_of(name)) {
+            app.output.warn(&denial.to_string());
+        }
         for server in self.hub.servers() {
             if let MemberState::ListingFailed { reason, class, .. } = &server.state {
                 let name = &server.name;
@@ -202,6 +224,9 @@ impl Servers {
             let failure = Failure::new(Exit::Refused, message).server(name);
             return failure.hint(format!("`switchboard enable {name}`"));
         }
+        if let Some(denial) = self.hub.catalog().denial_of(name) {
+            return Failure::new(Exit::Refused, denial.to_string()).server(name);
+        }
         let mut failure = Failure::from(error);
         if let Some(reason) = reason {
             failure.message = reason;
@@ -242,4 +267,17 @@ impl Servers {
             _ => format!("connecting to {all} servers, {done} done"),
         }
     }
+}
+
+/// Where the servers that are meant come from, and the name of the one if it is but one of them.
+fn find<'a>(app: &App, of: &'a Of) -> Result<(Source, Option<&'a str>), Failure> {
+    let server = of.server.as_deref();
+    if let Some(config) = source::given(server, &of.spot)? {
+        return Ok((Source::of_one(config), None));
+    }
+    let source = Source::find(&app.global)?;
+    if let Some(name) = server {
+        source.check_server(name)?;
+    }
+    Ok((source, server))
 }

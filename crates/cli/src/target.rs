@@ -51,7 +51,7 @@ impl Target {
         };
         if let Some(config) = source::given(first, spot)? {
             let server = config.name.clone();
-            let servers = Servers::new(app, Source::of_one(config), None);
+            let servers = Servers::new(app, Source::of_one(config), None)?;
             // A URL is the server itself; behind a command the first word is the name.
             let behind = if spot.command.is_empty() { rest } else { words };
             return Ok(Self::on(servers, server, behind));
@@ -62,11 +62,11 @@ impl Target {
         };
         match meant(&source.config, first, rest) {
             Meant::Server(server) => {
-                let servers = Servers::new(app, source, Some(&[server.as_str()]));
+                let servers = Servers::new(app, source, Some(&[server.as_str()]))?;
                 Ok(Self::on(servers, server, rest))
             }
             Meant::Named(server, name) => Ok(Self {
-                servers: Servers::new(app, source, Some(&[server.as_str()])),
+                servers: Servers::new(app, source, Some(&[server.as_str()]))?,
                 server: Some(server),
                 name: Some(name),
                 rest: rest.to_vec(),
@@ -74,7 +74,7 @@ impl Target {
             Meant::Exposed(candidates) => {
                 let names: Vec<&str> = candidates.iter().map(String::as_str).collect();
                 Ok(Self {
-                    servers: Servers::new(app, source, Some(&names)),
+                    servers: Servers::new(app, source, Some(&names))?,
                     server: None,
                     name: Some(first.to_owned()),
                     rest: rest.to_vec(),
@@ -85,7 +85,7 @@ impl Target {
                 Err(Failure::usage(format!("there is no server {first:?}")))
             }
             Meant::Anything => Ok(Self {
-                servers: Servers::new(app, source, None),
+                servers: Servers::new(app, source, None)?,
                 server: None,
                 name: Some(first.to_owned()),
                 rest: rest.to_vec(),

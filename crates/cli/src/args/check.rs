@@ -32,6 +32,28 @@ pub(crate) struct Lint {
     pub(crate) rules: bool,
 }
 
+/// Write down what servers run and say, so that nothing else is used: `mcp.lock`
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  \
+                  switchboard lock\n  \
+                  switchboard lock github\n  \
+                  switchboard lock --check\n  \
+                  switchboard serve --locked\n\n\
+                  Every tool, prompt and resource is pinned as it is now, with what runs. With --check \
+                  nothing is written, and it ends with 6 if anything is different. A server that does not answer \
+                  keeps its entries, and it ends with 8.")]
+pub(crate) struct Lock {
+    /// Only these servers; all without it
+    #[arg(value_name = "SERVER")]
+    pub(crate) servers: Vec<String>,
+    /// Only say what is different
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// Resources come and go, and are not pinned; it is remembered
+    #[arg(long, conflicts_with = "check")]
+    pub(crate) no_resources: bool,
+}
+
 /// Write types for the tools of servers
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \

@@ -52,7 +52,7 @@ async fn of_servers(
     args: &Lint,
     app: &App,
 ) -> Result<(Vec<(String, Vec<Tool>)>, Option<Failure>), Failure> {
-    let servers = Servers::open(app, &args.of)?;
+    let servers = Servers::open_unlocked(app, &args.of)?;
     let failures = servers.connect(app).await;
     let partial = servers.judge(app, failures)?;
     let catalog = servers.hub.catalog();

@@ -3,12 +3,13 @@
 //! On standard input and output, or over HTTP. Without a key it listens on this machine only.
 //!
 //! 1. `reloading`: the file with the servers, read again when it changes
-//! 2. `key_ring`: who may call; `rules`: what they see, how much they may do
+//! 2. `locked`: what was approved; `key_ring`: who may call; `rules`: what they see, how much they may do
 //! 3. `standing`: what it can be asked meanwhile
 //! 4. `ending`: signals; `telemetry`: what is sent to a collector
 
 mod ending;
 mod key_ring;
+mod locked;
 mod reloading;
 mod rules;
 mod standing;
@@ -36,6 +37,7 @@ use crate::output::Outcome;
 use crate::source::{self, Source};
 use ending::Signals;
 use key_ring::KeyRing;
+use locked::Locked;
 use reloading::Reloading;
 use rules::Rules;
 use standing::Standing;
@@ -55,6 +57,7 @@ pub(crate) async fn run(args: &Serve, app: &App) -> Result<Outcome, Failure> {
     let surroundings = Arc::new(surroundings);
     let ring = KeyRing::open(args, &source.config, Arc::clone(&surroundings) as _)?;
     let rules = Rules::new(args, &source.config, &ring.keys, &journal)?;
+    let locked = Locked::open(args, &app.global, &source)?;
     let (reloads, asked) = mpsc::channel(1);
     let file = source.file.clone();
     let reloading = source
@@ -63,6 +66,9 @@ pub(crate) async fn run(args: &Serve, app: &App) -> Result<Outcome, Failure> {
     let builder = Hub::builder().config(source.config);
     let builder = builder.surroundings(surroundings);
     let mut builder = builder.login(logins::describe);
+    if let Some(locked) = &locked {
+        builder = builder.lock(locked.lock.clone());
+    }
     if let Some(folder) = source::cache_folder() {
         builder = builder.cache(folder);
     }
@@ -95,7 +101,7 @@ pub(crate) async fn run(args: &Serve, app: &App) -> Result<Outcome, Failure> {
     let following = async {
         let reloading = async {
             match reloading {
-                Some(reloading) => reloading.run(&gateway, &journal, asked).await,
+                Some(reloading) => reloading.run(&gateway, &journal, asked, locked).await,
                 None => std::future::pending().await,
             }
         };

@@ -11,9 +11,9 @@ use crate::exit::Failure;
 
 /// A file as it was when it was read.
 #[derive(Debug)]
-pub(super) struct EditedFile {
+pub(crate) struct EditedFile {
     /// As it was named.
-    pub(super) path: PathBuf,
+    pub(crate) path: PathBuf,
     /// What it leads to.
     real: PathBuf,
     /// None: there was none.
@@ -22,7 +22,7 @@ pub(super) struct EditedFile {
 
 impl EditedFile {
     /// Reads it. That there is none is fine.
-    pub(super) fn open(path: &Path) -> Result<(Self, String), Failure> {
+    pub(crate) fn open(path: &Path) -> Result<(Self, String), Failure> {
         let real = follow(path);
         let before = match fs::read(&real) {
             Ok(bytes) => Some(bytes),
@@ -50,12 +50,12 @@ impl EditedFile {
         Ok((file, text))
     }
 
-    pub(super) const fn is_new(&self) -> bool {
+    pub(crate) const fn is_new(&self) -> bool {
         self.before.is_none()
     }
 
     /// Replaces it.
-    pub(super) fn replace(&self, text: &str) -> Result<(), Failure> {
+    pub(crate) fn replace(&self, text: &str) -> Result<(), Failure> {
         let unwritten = |error: io::Error| {
             let message = format!("{} cannot be written: {error}", self.path.display());
             Failure::usage(message)

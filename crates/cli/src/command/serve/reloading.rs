@@ -13,6 +13,7 @@ use tokio::sync::mpsc;
 
 use super::ending::Hangups;
 use super::key_ring::KeyRing;
+use super::locked::Locked;
 use crate::exit::with_causes;
 use crate::import::read_any;
 use crate::journal::Journal;
@@ -51,6 +52,7 @@ impl Reloading {
         gateway: &Gateway,
         journal: &Journal,
         mut asked: mpsc::Receiver<Asked>,
+        mut locked: Option<Locked>,
     ) {
         let mut hangups = Hangups::new();
         loop {
@@ -61,12 +63,28 @@ impl Reloading {
                     None => std::future::pending().await,
                 }
             };
+            let relocked = async {
+                match &mut locked {
+                    Some(locked) => locked.changed().await,
+                    None => std::future::pending().await,
+                }
+            };
             let asked = tokio::select! {
+                () = relocked => {
+                    if let Some(locked) = &mut locked {
+                        locked.read_again(gateway.hub(), journal).await;
+                    }
+                    continue;
+                }
                 () = changed => None,
                 () = self.ring.changed() => None,
                 () = hangups.next() => None,
                 Some(asked) = asked.recv() => Some(asked),
             };
+            // First what was approved, so that a server that is new is judged by it.
+            if let Some(locked) = &mut locked {
+                locked.read_again(gateway.hub(), journal).await;
+            }
             let said = self.reload(gateway, journal).await;
             if let Some(asked) = asked {
                 // Whoever asked may have gone.
