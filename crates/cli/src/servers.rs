@@ -157,10 +157,6 @@ impl Servers {
             }
         }
         drop(status);
-        let catalog = self.hub.catalog();
-        for denial in self.names.iter().flat_map(|name| catalog.refused_of(name)) {
-            app.output.warn(&denial.to_string());
-        }
         for server in self.hub.servers() {
             if let MemberState::ListingFailed { reason, class, .. } = &server.state {
                 let name = &server.name;
@@ -170,6 +166,14 @@ impl Servers {
         }
         failures.sort_by(|one, other| one.server.cmp(&other.server));
         failures
+    }
+
+    /// Says what is missing from a list because nobody approved it.
+    pub(crate) fn warn_of_refused(&self, app: &App) {
+        let catalog = self.hub.catalog();
+        for denial in self.names.iter().flat_map(|name| catalog.refused_of(name)) {
+            app.output.warn(&denial.to_string());
+        }
     }
 
     /// Is there but one, so that its name need not be said each time?

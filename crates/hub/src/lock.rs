@@ -213,6 +213,13 @@ impl PinnedServer {
         }
     }
 
+    /// The same for a server that is configured like this.
+    #[must_use]
+    pub fn running(mut self, server: &ServerConfig) -> Self {
+        self.runs = runs::of(server);
+        self
+    }
+
     /// The same without its resources, of which any may be listed then.
     #[must_use]
     pub fn without_resources(mut self) -> Self {

@@ -95,9 +95,14 @@ fn pinned(args: &check::Lock, servers: &Servers, old: &Lock) -> Lock {
     }
     let catalog = servers.hub.catalog();
     for status in servers.hub.servers() {
-        let (MemberState::Ready(ready), Some(server)) =
-            (&status.state, config.server(&status.name))
-        else {
+        let Some(server) = config.server(&status.name) else {
+            continue;
+        };
+        let MemberState::Ready(ready) = &status.state else {
+            // What would run is known all the same; approved is only what was seen.
+            if let Some(before) = old.server(&status.name).filter(|_| args.check) {
+                new.set(&status.name, before.clone().running(server));
+            }
             continue;
         };
         let listed = catalog.listed_by(&status.name);
@@ -140,9 +145,8 @@ fn warn_of_deceit(app: &App, servers: &Servers, differences: &[PinDifference]) {
         let server = &finding.server;
         let is_bad = finding.severity == Severity::Error && is_about_safety(&finding);
         if is_bad && is_new(server, tool) {
-            let message = seen(&finding.message);
-            app.output
-                .warn(&format!("{server}.{tool}: {message} (`switchboard lint`)"));
+            let message = seen(&format!("{server}.{tool}: {}", finding.message));
+            app.output.warn(&format!("{message} (`switchboard lint`)"));
         }
     }
 }

@@ -13,6 +13,7 @@ pub(crate) async fn run(args: &Prompts, app: &App) -> Result<Outcome, Failure> {
     let servers = Servers::open(app, &args.of)?;
     let failures = servers.connect(app).await;
     let failure = servers.judge(app, failures)?;
+    servers.warn_of_refused(app);
     let catalog = servers.hub.catalog();
     let is_one = servers.is_one();
     let people = || {

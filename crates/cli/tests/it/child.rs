@@ -32,6 +32,13 @@ pub(crate) fn saying(words: &str) -> Value {
     played(&format!("say {words}"))
 }
 
+/// One whose instructions and tools are in this file, and whose tool `turn` puts those of another
+/// file in their place, and says that they have changed.
+#[cfg(unix)]
+pub(crate) fn defined(file: &Path) -> Value {
+    played(&format!("defined {}", file.display()))
+}
+
 fn played(part: &str) -> Value {
     let program = std::env::current_exe().unwrap();
     json!({
@@ -48,9 +55,28 @@ fn serves() {
         return;
     };
     let mut peer = Peer;
+    let defined = part.strip_prefix("defined ");
     while let Some(message) = peer.read() {
         let id = message["id"].clone();
         let result = match message["method"].as_str() {
+            Some("initialize") if defined.is_some() => json!({
+                "protocolVersion": "2025-11-25",
+                "capabilities": {"tools": {"listChanged": true}},
+                "serverInfo": {"name": "child", "version": "1.0.0"},
+                "instructions": read_json(defined.unwrap())["instructions"],
+            }),
+            Some("tools/list") if defined.is_some() => {
+                json!({"tools": read_json(defined.unwrap())["tools"]})
+            }
+            Some("tools/call") if defined.is_some() => {
+                if message["params"]["name"] == "turn" {
+                    let file = defined.unwrap();
+                    std::fs::copy(format!("{file}.next"), file).unwrap();
+                    peer.write(&json!({"jsonrpc": "2.0",
+                        "method": "notifications/tools/list_changed"}));
+                }
+                json!({"content": [{"type": "text", "text": "done"}]})
+            }
             Some("initialize") => json!({
                 "protocolVersion": "2025-11-25",
                 "capabilities": {"tools": {}, "resources": {"subscribe": true}, "logging": {}},
@@ -96,6 +122,10 @@ fn serves() {
         };
         peer.write(&json!({"jsonrpc": "2.0", "id": id, "result": result}));
     }
+}
+
+fn read_json(file: &str) -> Value {
+    serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap()
 }
 
 fn tools() -> Value {

@@ -7,6 +7,7 @@
 //! - `inputs`: what configurations ask for; `terminal`: somebody who types
 //! - `judging`: what is said about tools and written for them; `examining`: what is wrong with
 //!   servers; `completing`: what could come next
+//! - `locking`: what was approved, and what has changed since
 //! - `serving`: servers as one, for other programs; `running`: a gateway as it runs, and what is
 //!   said to it meanwhile; `guarding`: who may call it, what they see, how much they may do
 //! - `ending`: every number that a command can end with
@@ -26,6 +27,8 @@ mod examining;
 mod guarding;
 mod inputs;
 mod judging;
+#[cfg(unix)]
+mod locking;
 mod looking;
 mod place;
 #[cfg(unix)]

@@ -34,6 +34,10 @@ impl Serving {
         serving
     }
 
+    pub(crate) fn url(&self) -> String {
+        format!("http://127.0.0.1:{}/mcp", self.port)
+    }
+
     /// Waits until it says this on standard error.
     pub(crate) fn hear(&mut self, words: &str) -> String {
         let mut all = String::new();
