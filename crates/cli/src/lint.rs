@@ -17,11 +17,13 @@ mod provider;
 mod reference;
 mod rule;
 mod schema;
+mod shadow;
 #[cfg(test)]
 mod tests;
 mod text;
 mod walk;
 
+use serde_json::Value;
 use switchboard_hub::estimate_tool_tokens;
 use switchboard_protocol::types::Tool;
 
@@ -42,20 +44,35 @@ pub(crate) fn lint(subjects: &[Subject<'_>]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for subject in subjects {
         let mut desk = Desk {
-            subject: *subject,
+            about: About::Tool(*subject),
             findings: &mut findings,
             most: MOST,
         };
-        name::check(&mut desk);
-        text::check(&mut desk);
-        schema::check(&mut desk);
+        name::check(&mut desk, *subject);
+        text::check(&mut desk, subject.tool);
+        schema::check(&mut desk, subject.tool);
         let tokens = estimate_tool_tokens(&subject.tool.name, subject.tool);
         if tokens > TOKENS_OF_A_TOOL {
             desk.report(&rule::TOKENS_TOOL, "", format!("about {tokens} tokens"));
         }
     }
     names::check(subjects, &mut findings);
+    names::check_servers(subjects, &mut findings);
+    shadow::check(subjects, &mut findings);
     check_amounts(subjects, &mut findings);
+    findings
+}
+
+/// What is wrong with the words of something else that a server says to models: its instructions, a
+/// prompt, a resource.
+pub(crate) fn lint_words(server: &str, place: &str, definition: &Value) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut desk = Desk {
+        about: About::Other { server, place },
+        findings: &mut findings,
+        most: MOST,
+    };
+    text::check_all(&mut desk, definition);
     findings
 }
 
@@ -66,9 +83,20 @@ pub(crate) fn is_about_safety(finding: &Finding) -> bool {
 
 /// Where the findings about one tool are put.
 pub(crate) struct Desk<'a> {
-    subject: Subject<'a>,
+    about: About<'a>,
     findings: &'a mut Vec<Finding>,
     most: usize,
+}
+
+/// What findings are about.
+#[derive(Clone, Copy)]
+enum About<'a> {
+    Tool(Subject<'a>),
+    /// Something else of a server, that is at this place of what it offers.
+    Other {
+        server: &'a str,
+        place: &'a str,
+    },
 }
 
 impl Desk<'_> {
@@ -78,9 +106,17 @@ impl Desk<'_> {
             return;
         };
         self.most = left;
-        let subject = &self.subject;
-        self.findings
-            .push(Finding::new(rule, subject, place.into(), detail.into()));
+        let (place, detail) = (place.into(), detail.into());
+        self.findings.push(match &self.about {
+            About::Tool(subject) => Finding::new(rule, subject, place, detail),
+            About::Other {
+                server,
+                place: outer,
+            } => Finding {
+                place: format!("{outer}{place}"),
+                ..Finding::of_server(rule, server, detail)
+            },
+        });
     }
 }
 

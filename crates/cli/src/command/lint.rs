@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::json;
+use serde_json::{Value, json};
+use switchboard_hub::{MemberState, PinKind};
 use switchboard_protocol::types::Tool;
 
 use crate::app::App;
 use crate::args::check::Lint;
 use crate::exit::{Exit, Failure};
-use crate::lint::{Finding, RULES, Severity, Subject, lint};
+use crate::lint::{Finding, RULES, Severity, Subject, lint, lint_words};
 use crate::output::{Column, Line, Outcome, Page, Style, Table};
 use crate::servers::Servers;
 use crate::tool_file::ToolFile;
@@ -17,10 +18,18 @@ pub(crate) async fn run(args: &Lint, app: &App) -> Result<Outcome, Failure> {
     if args.rules {
         return Ok(rules(app));
     }
-    let (tools, partial) = match &args.file {
+    let Found {
+        tools,
+        others,
+        partial,
+    } = match &args.file {
         Some(path) => {
             let file = ToolFile::read(path)?;
-            (vec![(file.server, file.tools)], None)
+            Found {
+                tools: vec![(file.server, file.tools)],
+                others: Vec::new(),
+                partial: None,
+            }
         }
         None => of_servers(args, app).await?,
     };
@@ -28,7 +37,10 @@ pub(crate) async fn run(args: &Lint, app: &App) -> Result<Outcome, Failure> {
         .iter()
         .flat_map(|(server, tools)| tools.iter().map(|tool| Subject { server, tool }))
         .collect();
-    let findings = lint(&subjects);
+    let mut findings = lint(&subjects);
+    for (server, place, definition) in &others {
+        findings.extend(lint_words(server, place, definition));
+    }
     let count = Count::of(&findings);
     let failure = count.failure(args.strict).or(partial);
     let outcome = Outcome::of(
@@ -48,10 +60,7 @@ pub(crate) async fn run(args: &Lint, app: &App) -> Result<Outcome, Failure> {
 }
 
 /// Everything that the servers list, whatever of it may be used.
-async fn of_servers(
-    args: &Lint,
-    app: &App,
-) -> Result<(Vec<(String, Vec<Tool>)>, Option<Failure>), Failure> {
+async fn of_servers(args: &Lint, app: &App) -> Result<Found, Failure> {
     let servers = Servers::open_unlocked(app, &args.of)?;
     let failures = servers.connect(app).await;
     let partial = servers.judge(app, failures)?;
@@ -65,7 +74,53 @@ async fn of_servers(
             catalog.listed_by(name).tools.unwrap_or_default(),
         )
     });
-    Ok((tools.collect(), partial))
+    let tools = tools.collect();
+    Ok(Found {
+        tools,
+        others: others(&servers),
+        partial,
+    })
+}
+
+/// What servers say to models beside their tools: the server, what it is, and its words.
+pub(super) fn others(servers: &Servers) -> Vec<(String, String, Value)> {
+    let catalog = servers.hub.catalog();
+    let mut others = Vec::new();
+    for status in servers.hub.servers() {
+        let mut add = |kind: PinKind, name: &str, definition: Value| {
+            let place = format!("{kind} {name}");
+            others.push((
+                status.name.to_string(),
+                place.trim_end().to_owned(),
+                definition,
+            ));
+        };
+        if let MemberState::Ready(ready) = &status.state
+            && let Some(text) = &ready.instructions
+        {
+            add(PinKind::Instructions, "", text.as_str().into());
+        }
+        let listed = catalog.listed_by(&status.name);
+        for prompt in listed.prompts.unwrap_or_default() {
+            add(PinKind::Prompt, &prompt.name, json!(prompt));
+        }
+        for template in listed.templates.unwrap_or_default() {
+            add(PinKind::Template, &template.uri_template, json!(template));
+        }
+        for resource in listed.resources.unwrap_or_default() {
+            add(PinKind::Resource, &resource.uri, json!(resource));
+        }
+    }
+    others
+}
+
+/// What is looked at.
+struct Found {
+    /// By server.
+    tools: Vec<(String, Vec<Tool>)>,
+    /// What else a server says to models: the server, what it is, and its words.
+    others: Vec<(String, String, Value)>,
+    partial: Option<Failure>,
 }
 
 struct Count {
@@ -155,6 +210,8 @@ fn entry(mut page: Page, same: &[&Finding], all: bool) -> Page {
         let mut line = Line::new().plain(MARGIN);
         if let Some(tool) = &finding.tool {
             line = line.plain(tool).faint(format!(" {}", finding.place));
+        } else if !finding.place.is_empty() {
+            line = line.faint(finding.place.as_str());
         }
         page = page.line(match finding.detail.as_str() {
             "" => line,

@@ -11,7 +11,7 @@ use crate::app::App;
 use crate::args::check;
 use crate::edit::{EditedFile, unified};
 use crate::exit::{Exit, Failure};
-use crate::lint::{Severity, Subject, is_about_safety, lint};
+use crate::lint::{Severity, Subject, is_about_safety, lint, lint_words};
 use crate::locking;
 use crate::output::{Line, Outcome, Page, Style};
 use crate::servers::Servers;
@@ -118,14 +118,12 @@ fn pinned(args: &check::Lock, servers: &Servers, old: &Lock) -> Lock {
 
 /// Whoever approves something should know what it does to models.
 fn warn_of_deceit(app: &App, servers: &Servers, differences: &[PinDifference]) {
-    let is_new = |server: &str, tool: &str| {
+    let is_new = |server: &str, what: &str| {
         differences.iter().any(|difference| {
-            let is_it = match difference.kind {
-                PinKind::Server => difference.change == PinChange::Added,
-                PinKind::Tool => difference.name == tool,
-                _ => false,
-            };
-            difference.server == server && is_it
+            let PinDifference { kind, name, .. } = difference;
+            let is_whole = *kind == PinKind::Server && difference.change == PinChange::Added;
+            let is_it = || format!("{kind} {name}").trim_end() == what;
+            difference.server == server && (is_whole || is_it())
         })
     };
     let catalog = servers.hub.catalog();
@@ -138,15 +136,21 @@ fn warn_of_deceit(app: &App, servers: &Servers, differences: &[PinDifference]) {
         .iter()
         .flat_map(|(server, tools)| tools.iter().map(move |tool| Subject { server, tool }))
         .collect();
-    for finding in lint(&subjects) {
-        let Some(tool) = finding.tool.as_deref() else {
-            continue;
-        };
-        let server = &finding.server;
+    let of_tools = lint(&subjects).into_iter().filter_map(|finding| {
+        let what = format!("{} {}", PinKind::Tool, finding.tool.as_deref()?);
+        Some((what, finding))
+    });
+    let others = super::lint::others(servers);
+    let of_others = others.iter().flat_map(|(server, what, definition)| {
+        let findings = lint_words(server, what, definition).into_iter();
+        findings.map(|finding| (what.clone(), finding))
+    });
+    for (what, finding) in of_tools.chain(of_others) {
         let is_bad = finding.severity == Severity::Error && is_about_safety(&finding);
-        if is_bad && is_new(server, tool) {
-            let message = seen(&format!("{server}.{tool}: {}", finding.message));
-            app.output.warn(&format!("{message} (`switchboard lint`)"));
+        if is_bad && is_new(&finding.server, &what) {
+            let words = format!("{what} of {}: {}", finding.server, finding.message);
+            app.output
+                .warn(&format!("{} (`switchboard lint`)", seen(&words)));
         }
     }
 }

@@ -1,16 +1,16 @@
 //! The rules about the name of one tool.
 
-use super::Desk;
 use super::rule;
+use super::{Desk, Subject};
 
-pub(super) fn check(desk: &mut Desk<'_>) {
-    let name = desk.subject.tool.name.as_str();
+pub(super) fn check(desk: &mut Desk<'_>, subject: Subject<'_>) {
+    let name = subject.tool.name.as_str();
     let length = name.chars().count();
     if length > LONGEST {
         desk.report(&rule::NAME_LENGTH, PLACE, format!("{length} characters"));
     } else {
         // As most hosts write it.
-        let prefixed = length + desk.subject.server.chars().count() + "mcp____".len();
+        let prefixed = length + subject.server.chars().count() + "mcp____".len();
         if prefixed > LONGEST {
             desk.report(
                 &rule::NAME_PREFIXED,

@@ -5,6 +5,8 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
+use switchboard_hub::is_invisible;
+
 use super::Subject;
 use super::finding::Finding;
 use super::phrase::ascii_look;
@@ -15,6 +17,7 @@ pub(super) fn check(subjects: &[Subject<'_>], findings: &mut Vec<Finding>) {
     let mut looks: HashMap<String, usize> = HashMap::new();
     let mut folded: HashMap<(&str, String), usize> = HashMap::new();
     let mut shortened: HashMap<(&str, String), usize> = HashMap::new();
+    let mut everywhere = Everywhere::default();
     for (index, subject) in subjects.iter().enumerate() {
         let (server, name) = (subject.server, subject.tool.name.as_str());
         let mut report = |rule: &'static Rule, other: &Subject<'_>| {
@@ -46,24 +49,88 @@ pub(super) fn check(subjects: &[Subject<'_>], findings: &mut Vec<Finding>) {
             continue;
         }
         let key = fold(name);
+        if let Some(other) = everywhere.find(subjects, index, &key) {
+            report(&rule::NAME_IMITATED, other);
+        }
         let first = *folded.entry((server, key.clone())).or_insert(index);
         if let Some(other) = subjects.get(first).filter(|_| first != index) {
             report(&rule::NAME_NEAR, other);
             continue;
         }
-        // Two words are one letter apart when both become the same by losing a letter.
-        let mut near = None;
+        // Two words are one letter apart when both become the same by losing a letter, or one of
+        // them becomes the other.
+        let slip = |first: usize| {
+            let other = subjects.get(first).filter(|_| first != index);
+            other.filter(|other| is_slip(&other.tool.name, name))
+        };
+        let longer = shortened.get(&(server, key.clone()));
+        let mut near = longer.and_then(|first| slip(*first));
         for short in without_a_letter(&key) {
-            let first = *shortened.entry((server, short)).or_insert(index);
-            let other = subjects
-                .get(first)
-                .filter(|_| first != index && near.is_none());
-            near = other
-                .filter(|other| is_slip(&other.tool.name, name))
-                .or(near);
+            let key = (server, short);
+            let shorter = folded.get(&key).copied();
+            let first = *shortened.entry(key).or_insert(index);
+            near = near.or_else(|| slip(first)).or_else(|| slip(shorter?));
         }
         if let Some(other) = near {
             report(&rule::NAME_NEAR, other);
+        }
+    }
+}
+
+/// Names of all servers, by what they have in common.
+#[derive(Default)]
+struct Everywhere {
+    folded: HashMap<String, usize>,
+    shortened: HashMap<String, usize>,
+}
+
+impl Everywhere {
+    /// A tool of another server whose name is nearly this one's: in other letters, or by a slip.
+    fn find<'a>(
+        &mut self,
+        subjects: &'a [Subject<'a>],
+        index: usize,
+        key: &str,
+    ) -> Option<&'a Subject<'a>> {
+        let own = subjects.get(index)?;
+        let other = |first: usize| {
+            let other = subjects.get(first)?;
+            (other.server != own.server).then_some(other)
+        };
+        let first = *self.folded.entry(key.to_owned()).or_insert(index);
+        let slip =
+            |first: usize| other(first).filter(|other| is_slip(&other.tool.name, &own.tool.name));
+        let longer = self.shortened.get(key).copied();
+        let mut found = other(first).or_else(|| slip(longer?));
+        for short in without_a_letter(key) {
+            let shorter = self.folded.get(&short).copied();
+            let first = *self.shortened.entry(short).or_insert(index);
+            found = found.or_else(|| slip(first)).or_else(|| slip(shorter?));
+        }
+        found
+    }
+}
+
+/// Servers whose names nobody tells apart.
+pub(super) fn check_servers(subjects: &[Subject<'_>], findings: &mut Vec<Finding>) {
+    let mut looks: HashMap<String, &str> = HashMap::new();
+    for subject in subjects {
+        let name = subject.server;
+        let visible: String = name.chars().filter(|c| !is_invisible(*c)).collect();
+        match looks.entry(look(&visible)) {
+            Entry::Occupied(known) if *known.get() != name => {
+                let seen = |finding: &Finding| {
+                    finding.rule == rule::SERVER_LOOK_ALIKE.id && finding.server == name
+                };
+                if !findings.iter().any(seen) {
+                    let other = format!("{:?}", known.get());
+                    findings.push(Finding::of_server(&rule::SERVER_LOOK_ALIKE, name, other));
+                }
+            }
+            Entry::Occupied(_) => {}
+            Entry::Vacant(place) => {
+                place.insert(name);
+            }
         }
     }
 }

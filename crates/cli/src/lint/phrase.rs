@@ -4,13 +4,15 @@
 //! No expressions that could take long on a hostile text: a phrase is a row of steps, each a
 //! choice of words, with at most so many other words before it.
 
+use switchboard_hub::is_invisible;
+
 /// A text as its words, as a reader would read it.
 pub(super) struct Words(Vec<String>);
 
 impl Words {
     pub(super) fn new(text: &str) -> Self {
         let mut words = vec![String::new()];
-        for letter in text.chars().filter(|c| !is_hidden(*c)) {
+        for letter in text.chars().filter(|c| !is_invisible(*c)) {
             let letter = ascii_look(letter).unwrap_or(letter);
             // An apostrophe is nothing: "don't" is "dont".
             if matches!(letter, '\'' | '’') {
@@ -66,17 +68,6 @@ pub(super) const fn one(words: &'static [&'static str]) -> Step {
 /// One of these words, with at most so many others before it.
 pub(super) const fn within(gap: usize, words: &'static [&'static str]) -> Step {
     Step { gap, words }
-}
-
-/// Can nobody see this character?
-pub(super) fn is_hidden(character: char) -> bool {
-    matches!(character,
-        '\u{0}'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' | '\u{7f}'..='\u{9f}'
-        | '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
-        | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
-        | '\u{e000}'..='\u{f8ff}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}'
-        | '\u{f0000}'..='\u{10ffff}')
 }
 
 /// The ASCII character that this one looks like.

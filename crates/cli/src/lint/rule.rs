@@ -91,18 +91,34 @@ rules! {
         "rename one: people who approve a call see no difference";
     NAME_NEAR = "name-near", Warning, Providers, "the name is nearly that of another tool",
         "rename one, or make it one tool with an argument: models mix them up";
+    NAME_IMITATED = "name-imitated", Warning, Safety, "the name is nearly that of a tool of another server",
+        "find out which of them is meant, and filter the other: nobody sees the difference for long";
+    SERVER_LOOK_ALIKE = "server-look-alike", Error, Safety, "the name of the server looks like that of another",
+        "rename one: people who approve a call see no difference";
+    NAMES_OTHER = "names-other-tool", Warning, Safety, "the text speaks of a tool of another server",
+        "say what this tool does: a server has nothing to say about the tools of others";
     DESCRIPTION_MISSING = "description-missing", Warning, Providers, "the tool has no description",
         "say what it does and when to use it: models choose tools by this";
     DESCRIPTION_LONG = "description-long", Warning, OpenAi, "the description is longer than 1024 characters",
         "shorten it: some of OpenAI's services refuse it, some cut it off";
     HIDDEN_TEXT = "hidden-text", Error, Safety, "the text has characters that nobody sees",
         "remove them: a model reads what a person cannot";
+    TERMINAL = "terminal-escape", Error, Safety, "the text commands a terminal",
+        "remove the escapes: they hide or rewrite what a person is shown";
+    MIXED_SCRIPTS = "mixed-scripts", Error, Safety, "a word has letters of another script that look like Latin ones",
+        "write it in one script: it is not the word that a person reads";
+    PADDED = "padded-text", Warning, Safety, "the text goes on behind a long gap",
+        "remove the gap: what is behind it is not seen by people";
+    UNRENDERED = "unrendered-text", Error, Safety, "the text has a part that is not shown where it is rendered",
+        "write it plainly or remove it: a model reads what a person is not shown";
     ENCODED_TEXT = "encoded-text", Warning, Safety, "the text has a long encoded part",
         "write it plainly: nobody can read what it tells a model";
     OVERRIDE = "instruction-override", Error, Safety, "the text tells a model to leave its instructions",
         "remove it, and do not trust the server until it is known why it was there";
     SECRECY = "instruction-secrecy", Error, Safety, "the text tells a model to keep something from its user",
         "remove it, and do not trust the server until it is known why it was there";
+    CONSENT = "instruction-consent", Warning, Safety, "the text tells a model not to ask",
+        "remove it: whether somebody is asked is for the host and its user to decide";
     MARKUP = "instruction-markup", Error, Safety, "the text imitates the marks of a conversation",
         "remove the marks: the description of a tool is no message of a system";
     STEERING = "instruction-steering", Warning, Safety, "the text says how other tools are to be used",

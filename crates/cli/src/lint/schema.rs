@@ -3,13 +3,13 @@
 
 use serde_json::Value;
 use switchboard_protocol::RawJson;
+use switchboard_protocol::types::Tool;
 use switchboard_server::{SchemaFaultKind, schema_faults};
 
 use super::rule::{self, Rule};
 use super::{Desk, provider, reference};
 
-pub(super) fn check(desk: &mut Desk<'_>) {
-    let tool = desk.subject.tool;
+pub(super) fn check(desk: &mut Desk<'_>, tool: &Tool) {
     common(desk, &tool.input_schema, INPUT, false);
     if let Ok(schema) = tool.input_schema.decode::<Value>() {
         provider::check(desk, &schema, INPUT);

@@ -6,14 +6,15 @@
 //! written carelessly, not what was hidden by somebody who knows them.
 
 use serde_json::Value;
+use switchboard_hub::is_invisible;
+use switchboard_protocol::types::Tool;
 
 use super::Desk;
-use super::phrase::{Step, Words, is_hidden, one, within};
+use super::phrase::{Step, Words, ascii_look, one, within};
 use super::rule::{self, Rule};
 use crate::pointer::step as pointer;
 
-pub(super) fn check(desk: &mut Desk<'_>) {
-    let tool = desk.subject.tool;
+pub(super) fn check(desk: &mut Desk<'_>, tool: &Tool) {
     let description = tool.description.as_deref().unwrap_or_default();
     if description.trim().is_empty() {
         desk.report(&rule::DESCRIPTION_MISSING, "", "");
@@ -30,8 +31,13 @@ pub(super) fn check(desk: &mut Desk<'_>) {
     let Ok(definition) = serde_json::to_value(tool) else {
         return;
     };
+    check_all(desk, &definition);
+}
+
+/// Only the words that are in there, whatever it is.
+pub(super) fn check_all(desk: &mut Desk<'_>, definition: &Value) {
     let mut left = MOST;
-    look(desk, &definition, "", &mut left);
+    look(desk, definition, "", &mut left);
 }
 
 fn look(desk: &mut Desk<'_>, value: &Value, place: &str, left: &mut usize) {
@@ -62,12 +68,24 @@ fn look(desk: &mut Desk<'_>, value: &Value, place: &str, left: &mut usize) {
 }
 
 fn check_text(desk: &mut Desk<'_>, text: &str, place: &str) {
-    if let Some(hidden) = first_hidden(text) {
+    if text.contains(['\u{1b}', '\u{9b}']) {
+        desk.report(&rule::TERMINAL, place, "");
+    } else if let Some(hidden) = first_hidden(text) {
         let shown = format!("U+{:04X}", u32::from(hidden));
         desk.report(&rule::HIDDEN_TEXT, place, shown);
     }
     if text.len() < SHORTEST {
         return;
+    }
+    if let Some(word) = text
+        .split(|c: char| !c.is_alphanumeric())
+        .find(|word| is_mixed(word))
+    {
+        let word: String = word.chars().take(LONGEST_SHOWN).collect();
+        desk.report(&rule::MIXED_SCRIPTS, place, format!("{word:?}"));
+    }
+    if has_gap(text) {
+        desk.report(&rule::PADDED, place, "");
     }
     if text.split(|c: char| !is_encoded(c)).any(is_blob) {
         desk.report(&rule::ENCODED_TEXT, place, "");
@@ -75,6 +93,10 @@ fn check_text(desk: &mut Desk<'_>, text: &str, place: &str) {
     let lower = text.to_lowercase();
     if let Some(mark) = MARKS.iter().find(|mark| lower.contains(**mark)) {
         desk.report(&rule::MARKUP, place, *mark);
+    }
+    let tight: String = lower.chars().filter(|c| !matches!(c, ' ' | '\t')).collect();
+    if let Some(mark) = UNRENDERED.iter().find(|mark| tight.contains(**mark)) {
+        desk.report(&rule::UNRENDERED, place, *mark);
     }
     if let Some(file) = SECRETS.iter().find(|file| lower.contains(**file)) {
         desk.report(&rule::EXFILTRATION, place, *file);
@@ -93,9 +115,38 @@ fn first_hidden(text: &str) -> Option<char> {
         // Joins pictures to one picture, and letters of some scripts.
         let joins =
             matches!(character, '\u{200c}' | '\u{200d}') && before.is_some_and(|c| c > '\u{2ff}');
+        // One says how a picture is drawn; a row of them says something else.
+        let draws = is_selector(*character) && before.is_some_and(|c| !is_invisible(c));
         before = Some(*character);
-        is_hidden(*character) && !joins
+        is_invisible(*character) && !joins && !draws
     })
+}
+
+const fn is_selector(character: char) -> bool {
+    matches!(character, '\u{fe00}'..='\u{fe0f}')
+}
+
+/// Has the word Latin letters, and others that look like such?
+fn is_mixed(word: &str) -> bool {
+    let looks_latin = |c: char| !c.is_ascii() && c.is_alphabetic() && ascii_look(c).is_some();
+    word.contains(|c: char| c.is_ascii_alphabetic()) && word.contains(looks_latin)
+}
+
+/// Is there so much white space before more text that nobody looks for it?
+fn has_gap(text: &str) -> bool {
+    let (mut spaces, mut lines) = (0, 0);
+    for character in text.trim().chars() {
+        match character {
+            '\n' => (spaces, lines) = (0, lines + 1),
+            '\r' => {}
+            _ if character.is_whitespace() => spaces += 1,
+            _ => (spaces, lines) = (0, 0),
+        }
+        if spaces >= WIDE || lines >= HIGH {
+            return true;
+        }
+    }
+    false
 }
 
 fn is_encoded(character: char) -> bool {
@@ -117,6 +168,7 @@ const PHRASES: &[(&Rule, &[Phrase])] = &[
     (&rule::SECRECY, SECRECY),
     (&rule::STEERING, STEERING),
     (&rule::EXFILTRATION, EXFILTRATION),
+    (&rule::CONSENT, CONSENT),
 ];
 
 const OVERRIDE: &[Phrase] = &[
@@ -182,6 +234,11 @@ const OVERRIDE: &[Phrase] = &[
         ),
     ],
     &[
+        one(&["pretend"]),
+        within(1, &["to", "you", "that"]),
+        within(1, &["be", "are"]),
+    ],
+    &[
         one(&["regardless"]),
         one(&["of"]),
         within(2, &["what"]),
@@ -190,7 +247,66 @@ const OVERRIDE: &[Phrase] = &[
     ],
 ];
 
+const CONSENT: &[Phrase] = &[
+    &[
+        one(&["without", "skip", "bypass"]),
+        within(
+            2,
+            &[
+                "confirmation",
+                "approval",
+                "permission",
+                "confirming",
+                "consent",
+            ],
+        ),
+        within(3, &["user", "human"]),
+    ],
+    &[
+        one(&["no"]),
+        one(&["need"]),
+        within(
+            3,
+            &[
+                "ask",
+                "confirm",
+                "approve",
+                "confirmation",
+                "approval",
+                "permission",
+            ],
+        ),
+    ],
+    &[
+        one(&["not", "dont", "never"]),
+        one(&["ask"]),
+        within(2, &["confirmation", "approval", "permission", "consent"]),
+    ],
+    &[
+        one(&["user"]),
+        one(&["has", "have"]),
+        one(&["already"]),
+        one(&[
+            "approved",
+            "consented",
+            "confirmed",
+            "agreed",
+            "authorized",
+            "authorised",
+        ]),
+    ],
+];
+
 const SECRECY: &[Phrase] = &[
+    &[
+        one(&["silently", "secretly", "covertly"]),
+        within(
+            1,
+            &[
+                "send", "forward", "upload", "bcc", "copy", "transmit", "leak",
+            ],
+        ),
+    ],
     &[
         one(&["not", "dont", "never", "without", "avoid"]),
         within(
@@ -285,6 +401,24 @@ const STEERING: &[Phrase] = &[
 
 const EXFILTRATION: &[Phrase] = &[
     &[
+        one(&["read", "cat", "open", "send", "include", "upload", "pass"]),
+        within(3, &["ssh", "private"]),
+        one(&["key", "keys"]),
+    ],
+    &[
+        one(&["read", "cat", "open", "send", "include", "upload", "pass"]),
+        within(3, &["env"]),
+        one(&["file", "files", "variables"]),
+    ],
+    &[
+        one(&[
+            "reveal", "print", "output", "repeat", "send", "include", "pass",
+        ]),
+        within(2, &["your", "the"]),
+        within(1, &["system"]),
+        one(&["prompt", "instructions", "message"]),
+    ],
+    &[
         one(&[
             "read", "cat", "pass", "send", "include", "append", "provide", "attach", "paste",
         ]),
@@ -360,6 +494,23 @@ const MARKS: &[&str] = &[
     "[system]",
 ];
 
+/// What keeps a part of a page from being shown, without spaces.
+const UNRENDERED: &[&str] = &[
+    "display:none",
+    "visibility:hidden",
+    "font-size:0",
+    "opacity:0;",
+    "opacity:0\"",
+    "color:transparent",
+    "[//]:#",
+    "[comment]:#",
+    "[comment]:<>",
+    "<template>",
+    "<spanhidden",
+    "<divhidden",
+    "<phidden",
+];
+
 /// Files that hold keys, and the settings of hosts.
 const SECRETS: &[&str] = &[
     "~/.ssh",
@@ -389,5 +540,9 @@ const SHORTEST: usize = 6;
 const LONGEST: usize = 1_024;
 /// Hashes and identifiers are shorter.
 const BLOB: usize = 72;
+/// Wider and higher than people look.
+const WIDE: usize = 80;
+const HIGH: usize = 12;
+const LONGEST_SHOWN: usize = 40;
 /// Texts of one tool that are looked at.
 const MOST: usize = 50_000;

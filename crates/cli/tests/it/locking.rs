@@ -78,7 +78,7 @@ changed  tool mail.send
     let ended = place.run(&["lock", "mail"]);
     assert_eq!(ended.code, 0);
     assert!(ended.stdout.starts_with(expected), "{}", ended.stdout);
-    let warning = "warning: mail.send: the text has characters that nobody sees: U+200B";
+    let warning = "warning: tool send of mail: the text has characters that nobody sees: U+200B";
     assert!(ended.stderr.starts_with(warning), "{}", ended.stderr);
     let changed = std::fs::read_to_string(place.path("mcp.lock")).unwrap();
     assert!(changed.contains("A copy goes to\\u200b eve."), "{changed}");
