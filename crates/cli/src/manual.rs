@@ -43,6 +43,8 @@ pub(crate) fn manual() -> String {
     page.text("mcp.json, .mcp.json: the servers of a project, in its folder or one above.");
     page.request(".PP");
     page.text("$XDG_CONFIG_HOME/switchboard/mcp.json: your own servers.");
+    page.request(".PP");
+    page.text("mcp.lock: what was approved, beside the file with the servers.");
     page.request(".SH ENVIRONMENT");
     page.text("NO_COLOR: if it is set and not empty, there are no colours.");
     page.0

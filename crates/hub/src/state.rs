@@ -66,20 +66,12 @@ pub enum MemberState {
 }
 
 impl MemberState {
-    /// What the server wants models to know.
-    pub(crate) fn instructions(&self) -> Option<&str> {
+    /// What the server has said of itself, while it can be called.
+    pub(crate) const fn ready_mut(&mut self) -> Option<&mut Arc<Ready>> {
         match self {
-            Self::Ready(ready) | Self::ListingFailed { ready, .. } => ready.instructions.as_deref(),
+            Self::Ready(ready) | Self::ListingFailed { ready, .. } => Some(ready),
             _ => None,
         }
-    }
-
-    /// The same for those who are not to know that.
-    pub(crate) fn without_instructions(mut self) -> Self {
-        if let Self::Ready(ready) | Self::ListingFailed { ready, .. } = &mut self {
-            Arc::make_mut(ready).instructions = None;
-        }
-        self
     }
 
     /// Can it be called?

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use switchboard_client::Ready;
 use tokio::sync::{Mutex as Turn, Semaphore, broadcast};
 use tokio::task::JoinHandle;
 
@@ -34,6 +35,8 @@ pub(crate) struct Shared {
     has_personal: AtomicBool,
     /// What was approved. None: nobody has to approve anything.
     lock: Mutex<Option<Arc<Lock>>>,
+    /// What is shown of servers, by name, while there is a lock.
+    seen: Mutex<BTreeMap<Arc<str>, Seen>>,
     /// Held by whoever changes which members there are.
     pub(super) changing: Turn<()>,
 }
@@ -51,6 +54,7 @@ impl Shared {
             metrics: Metrics::new(),
             has_personal: AtomicBool::new(false),
             lock: Mutex::new(lock),
+            seen: Mutex::default(),
             changing: Turn::new(()),
         }
     }
@@ -131,9 +135,13 @@ impl Shared {
 
     /// What the lock says of a server, if there is one.
     fn pins(&self, server: &ServerConfig) -> Option<Arc<Pins>> {
-        let lock = self.lock.lock();
-        let lock = lock.unwrap_or_else(PoisonError::into_inner).clone()?;
+        let lock = self.locked()?;
         Some(Arc::new(Pins::of(&lock, server)))
+    }
+
+    fn locked(&self) -> Option<Arc<Lock>> {
+        let lock = self.lock.lock();
+        lock.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Why a server may not run.
@@ -196,6 +204,8 @@ impl Shared {
         if !members.contains_key(server) {
             self.change(server, |registry| registry.remove_member(server));
             self.metrics.forget(server);
+            let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+            seen.remove(server);
         }
     }
 
@@ -256,32 +266,46 @@ impl Shared {
         }
     }
 
-    /// What of a server may be seen: nothing that it says to models and nobody approved.
-    pub(super) fn seen(&self, server: &str, state: MemberState) -> MemberState {
-        match self.instructions_denied(server, &state) {
-            Some(_) => state.without_instructions(),
-            None => state,
+    /// A server as it may be seen: without what it says to models and nobody approved.
+    pub(super) fn seen(&self, server: &Arc<str>, mut state: MemberState) -> MemberState {
+        let Some(pins) = self.pins_of(server) else {
+            return state;
+        };
+        let Some(ready) = state.ready_mut() else {
+            return state;
+        };
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        // It is asked for often, and changes seldom.
+        if let Some(known) = seen.get(server)
+            && Arc::ptr_eq(&known.said, ready)
+            && Arc::ptr_eq(&known.pins, &pins)
+        {
+            *ready = Arc::clone(&known.shown);
+            return state;
         }
+        let said = Arc::clone(ready);
+        if denied_instructions(server, &said, &pins).is_some() {
+            Arc::make_mut(ready).instructions = None;
+        }
+        let shown = Arc::clone(ready);
+        seen.insert(Arc::clone(server), Seen { said, pins, shown });
+        state
     }
 
-    fn instructions_denied(&self, server: &str, state: &MemberState) -> Option<Denial> {
-        let text = state.instructions()?;
-        let catalog = self.catalog();
-        let policy = catalog.policy_of(server)?;
-        let kind = PinKind::Instructions;
-        let mismatch = policy.mismatch(kind, "", || Pin::instructions(text))?;
-        Some(Denial {
-            server: server.to_owned(),
-            name: String::new(),
-            kind: kind.word(),
-            reason: Reason::NotApproved(Box::new(mismatch)),
-        })
+    /// What the lock said of a server when it was last judged.
+    fn pins_of(&self, server: &str) -> Option<Arc<Pins>> {
+        self.locked()?;
+        self.catalog().policy_of(server)?.pins.clone()
     }
 
-    pub(crate) fn state_changed(&self, server: &Arc<str>, state: MemberState) {
+    pub(crate) fn state_changed(&self, server: &Arc<str>, mut state: MemberState) {
         tracing::debug!(%server, %state, "state");
-        let denied = self.instructions_denied(server, &state);
-        self.tell_refused(denied.into_iter().collect());
+        if let Some(pins) = self.pins_of(server)
+            && let Some(ready) = state.ready_mut()
+        {
+            let denied = denied_instructions(server, ready, &pins);
+            self.tell_refused(denied.into_iter().collect());
+        }
         self.tell(Event::State {
             server: Arc::clone(server),
             state,
@@ -301,6 +325,26 @@ impl Shared {
         // If nobody listens, nobody misses it.
         let _ = self.events.send(event);
     }
+}
+
+/// What a server has said of itself, by what it was judged, and what is shown of it.
+struct Seen {
+    said: Arc<Ready>,
+    pins: Arc<Pins>,
+    shown: Arc<Ready>,
+}
+
+/// Why what a server wants models to know is not passed on.
+fn denied_instructions(server: &str, ready: &Ready, pins: &Pins) -> Option<Denial> {
+    let text = ready.instructions.as_deref()?;
+    let kind = PinKind::Instructions;
+    let mismatch = pins.check(kind, "", || Pin::instructions(text))?;
+    Some(Denial {
+        server: server.to_owned(),
+        name: String::new(),
+        kind: kind.word(),
+        reason: Reason::NotApproved(Box::new(mismatch)),
+    })
 }
 
 /// Nobody reads more about one change.
