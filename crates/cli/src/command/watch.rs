@@ -105,6 +105,14 @@ impl Told {
                 }
                 Self::new(server, "list", &what.join(", "), Json::Null)
             }
+            Event::Refused {
+                server, denials, ..
+            } => {
+                let denials: Vec<String> = denials.iter().map(ToString::to_string).collect();
+                let list = denials.iter().map(|denial| denial.as_str().into());
+                let data = Json::List(list.collect());
+                Self::new(server, "refused", &denials.join("; "), data)
+            }
             Event::Progress {
                 server, progress, ..
             } => Self::new(

@@ -355,6 +355,31 @@ mod tests {
         );
     }
 
+    proptest::proptest! {
+        #[test]
+        fn any_text_reads_back_as_it_was(text: String) {
+            let node = Node::Text(text.clone());
+            for written in [node.canonical(), node.pretty()] {
+                proptest::prop_assert_eq!(&serde_json::from_str::<String>(&written).unwrap(), &text);
+            }
+        }
+
+        #[test]
+        fn any_number_has_one_spelling(value: f64, whole: i64) {
+            for written in [value.to_string(), format!("{value:e}"), whole.to_string()] {
+                let Ok(node) = Node::read(&written, DEEPEST) else {
+                    // No number.
+                    continue;
+                };
+                let once = node.canonical();
+                let again = Node::read(&once, DEEPEST).unwrap().canonical();
+                proptest::prop_assert_eq!(&once, &again);
+                let meant: f64 = written.parse().unwrap();
+                proptest::prop_assert_eq!(once.parse::<f64>().unwrap(), meant);
+            }
+        }
+    }
+
     #[test]
     fn what_is_too_deep_is_taken_as_text() {
         let deep = format!("{}{}", "[".repeat(DEEPEST + 1), "]".repeat(DEEPEST + 1));

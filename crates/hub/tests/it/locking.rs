@@ -107,3 +107,64 @@ async fn another_program_behind_a_name_is_not_started() {
     assert!(shown.contains(expected), "{shown}");
     hub.close().await;
 }
+
+#[tokio::test]
+async fn prompts_and_resources_are_held_against_the_lock_too() {
+    let servers = [server("one")];
+    let free = hub(servers.clone()).await;
+    let mut listed = free.catalog().listed_by("one");
+    free.close().await;
+    let whole = listed.clone();
+    listed.prompts = Some(Vec::new());
+    listed.templates = Some(Vec::new());
+    listed.resources.as_mut().unwrap()[0].description = Some("Something else.".to_owned());
+    let pinned = PinnedServer::new(&servers[0], &listed, None);
+    let lock = |pinned: PinnedServer| {
+        let mut lock = Lock::new();
+        lock.set("one", pinned);
+        lock
+    };
+    let hub = locked(&servers, lock(pinned.clone())).await;
+    let catalog = hub.catalog();
+    assert_eq!((catalog.prompts().len(), catalog.templates().len()), (0, 0));
+    let uris: Vec<&str> = catalog.resources().map(|entry| &*entry.uri).collect();
+    assert_eq!(uris, ["demo://shared"]);
+    let error = catalog.find_prompt_on("one", "review").unwrap_err();
+    assert!(matches!(error.absence, Absence::Denied(_)), "{error}");
+    let kinds: Vec<&str> = catalog.refused_of("one").iter().map(|it| it.kind).collect();
+    assert_eq!(kinds, ["prompt", "resource template", "resource"]);
+    // What is in a resource was never approved, and can be read.
+    assert!(catalog.find_resource("demo://state").is_ok());
+    // Those that come and go are not pinned at all.
+    hub.set_lock(Some(lock(pinned.without_resources())));
+    assert_eq!(hub.catalog().resources().len(), 2);
+    hub.set_lock(Some(lock(PinnedServer::new(&servers[0], &whole, None))));
+    let catalog = hub.catalog();
+    assert!(catalog.refused_of("one").is_empty());
+    assert_eq!((catalog.prompts().len(), catalog.templates().len()), (1, 1));
+    hub.set_lock(None);
+    assert_eq!(hub.catalog().prompts().len(), 1);
+    hub.close().await;
+}
+
+#[tokio::test]
+async fn a_file_that_requires_a_lock_is_not_used_without_it() {
+    let name = format!("switchboard-hub-lock-{}", std::process::id());
+    let folder = std::env::temp_dir().join(name);
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("mcp.json");
+    let text = r#"{"mcpServers": {"one": {"command": "x"}}, "x-switchboard": {"lock": true}}"#;
+    std::fs::write(&file, text).unwrap();
+    let error = Hub::from_file(&file).await.unwrap_err();
+    assert!(
+        matches!(&error, HubError::Lock(error) if error.is_missing()),
+        "{error}"
+    );
+    std::fs::write(folder.join("mcp.lock"), Lock::new().to_text()).unwrap();
+    let hub = Hub::from_file(&file).await.unwrap();
+    soon(hub.connect_all()).await;
+    let shown = state(&hub, "one").to_string();
+    assert!(shown.contains("the server is not in the lock"), "{shown}");
+    hub.close().await;
+    let _ = std::fs::remove_dir_all(folder);
+}
