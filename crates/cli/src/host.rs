@@ -240,12 +240,23 @@ async fn read_line() -> Option<String> {
 #[derive(Debug)]
 pub(crate) struct TerminalHost {
     desk: Arc<Desk>,
+    /// Does it say that it can do more than it can, to be offered all that there is?
+    looks_on: bool,
 }
 
 impl TerminalHost {
     pub(crate) fn new(desk: &Arc<Desk>) -> Self {
         Self {
             desk: Arc::clone(desk),
+            looks_on: false,
+        }
+    }
+
+    /// One that only looks, and is offered what the clients of a gateway would be.
+    pub(crate) fn onlooker(desk: &Arc<Desk>) -> Self {
+        Self {
+            desk: Arc::clone(desk),
+            looks_on: true,
         }
     }
 }
@@ -256,6 +267,10 @@ impl Host for TerminalHost {
         // Also with nobody there: that an answer is needed is then said, with its question.
         abilities.forms = true;
         abilities.urls = true;
+        // Nobody is asked these: they are refused.
+        abilities.sampling = self.looks_on;
+        abilities.sampling_tools = self.looks_on;
+        abilities.roots = self.looks_on;
         abilities
     }
 

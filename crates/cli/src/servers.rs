@@ -37,30 +37,38 @@ impl Servers {
         Self::new(app, source, only)
     }
 
-    /// The same without a lock, whatever is required: to see what would have to be approved.
-    pub(crate) fn open_unlocked(app: &App, of: &Of) -> Result<Self, Failure> {
+    /// The same to be judged: see [`to_judge`](Self::to_judge).
+    pub(crate) fn open_to_judge(app: &App, of: &Of) -> Result<Self, Failure> {
         let (source, name) = find(app, of)?;
         let only = name.as_ref().map(std::slice::from_ref);
-        Ok(Self::unlocked(app, source, only))
+        Ok(Self::to_judge(app, source, only))
     }
 
     /// The servers of a source: all, or those of these names. Only what a lock has is offered, if
     /// one is required.
     pub(crate) fn new(app: &App, source: Source, only: Option<&[&str]>) -> Result<Self, Failure> {
         let lock = locking::required(&app.global, &source)?;
-        Ok(Self::with(app, source, only, Start::Eager, lock))
+        let purpose = Purpose::Use(lock);
+        Ok(Self::with(app, source, only, Start::Eager, purpose))
     }
 
     /// The same without a lock.
     pub(crate) fn unlocked(app: &App, source: Source, only: Option<&[&str]>) -> Self {
-        Self::with(app, source, only, Start::Eager, None)
+        Self::with(app, source, only, Start::Eager, Purpose::Use(None))
+    }
+
+    /// The same without a lock, to see all that would have to be approved: some servers offer less
+    /// to hosts that can do less, and a gateway can do whatever its clients can.
+    pub(crate) fn to_judge(app: &App, source: Source, only: Option<&[&str]>) -> Self {
+        Self::with(app, source, only, Start::Eager, Purpose::Judge)
     }
 
     /// The same, of which nothing is started before it is needed; what they offered when they last
     /// ran is known.
     pub(crate) fn asleep(app: &App, source: Source) -> Result<Self, Failure> {
         let lock = locking::required(&app.global, &source)?;
-        Ok(Self::with(app, source, None, Start::Lazy, lock))
+        let purpose = Purpose::Use(lock);
+        Ok(Self::with(app, source, None, Start::Lazy, purpose))
     }
 
     fn with(
@@ -68,7 +76,7 @@ impl Servers {
         source: Source,
         only: Option<&[&str]>,
         start: Start,
-        lock: Option<Lock>,
+        purpose: Purpose,
     ) -> Self {
         let Source { config, file } = source;
         for problem in config.errors() {
@@ -100,11 +108,15 @@ impl Servers {
         if let Some(folder) = source::cache_folder() {
             builder = builder.cache(folder);
         }
-        if let Some(lock) = lock {
+        let is_judged = matches!(purpose, Purpose::Judge);
+        if let Purpose::Use(Some(lock)) = purpose {
             builder = builder.lock(lock);
         }
         let desk = Arc::clone(&app.desk);
-        let builder = builder.host(move |_| TerminalHost::new(&desk));
+        let builder = builder.host(move |_| match is_judged {
+            true => TerminalHost::onlooker(&desk),
+            false => TerminalHost::new(&desk),
+        });
         let hub = builder.time_between_pings(None).build();
         app.adopt(&hub);
         Self {
@@ -271,6 +283,14 @@ impl Servers {
             _ => format!("connecting to {all} servers, {done} done"),
         }
     }
+}
+
+/// What servers are started for.
+enum Purpose {
+    /// To be used, of what a lock has if there is one.
+    Use(Option<Lock>),
+    /// To be looked at.
+    Judge,
 }
 
 /// Where the servers that are meant come from, and the name of the one if it is but one of them.

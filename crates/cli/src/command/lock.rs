@@ -33,7 +33,7 @@ pub(crate) async fn run(args: &check::Lock, app: &App) -> Result<Outcome, Failur
     };
     let only: Vec<&str> = args.servers.iter().map(String::as_str).collect();
     let only = (!only.is_empty()).then_some(&*only);
-    let servers = Servers::unlocked(app, source, only);
+    let servers = Servers::to_judge(app, source, only);
     let failures = servers.connect(app).await;
     let failure = servers.judge(app, failures)?;
     let new = pinned(args, &servers, &old);

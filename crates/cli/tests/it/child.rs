@@ -33,7 +33,7 @@ pub(crate) fn saying(words: &str) -> Value {
 }
 
 /// One whose instructions and tools are in this file, and whose tool `turn` puts those of another
-/// file in their place, and says that they have changed.
+/// file in their place, and says that they have changed. `sample` is for hosts with a model only.
 #[cfg(unix)]
 pub(crate) fn defined(file: &Path) -> Value {
     played(&format!("defined {}", file.display()))
@@ -56,17 +56,24 @@ fn serves() {
     };
     let mut peer = Peer;
     let defined = part.strip_prefix("defined ");
+    let mut can_sample = false;
     while let Some(message) = peer.read() {
         let id = message["id"].clone();
         let result = match message["method"].as_str() {
-            Some("initialize") if defined.is_some() => json!({
-                "protocolVersion": "2025-11-25",
-                "capabilities": {"tools": {"listChanged": true}},
-                "serverInfo": {"name": "child", "version": "1.0.0"},
-                "instructions": read_json(defined.unwrap())["instructions"],
-            }),
+            Some("initialize") if defined.is_some() => {
+                can_sample = message["params"]["capabilities"]["sampling"].is_object();
+                json!({
+                    "protocolVersion": "2025-11-25",
+                    "capabilities": {"tools": {"listChanged": true}},
+                    "serverInfo": {"name": "child", "version": "1.0.0"},
+                    "instructions": read_json(defined.unwrap())["instructions"],
+                })
+            }
             Some("tools/list") if defined.is_some() => {
-                json!({"tools": read_json(defined.unwrap())["tools"]})
+                let mut tools = read_json(defined.unwrap())["tools"].clone();
+                let is_offered = |tool: &Value| can_sample || tool["name"] != "sample";
+                tools.as_array_mut().unwrap().retain(is_offered);
+                json!({"tools": tools})
             }
             Some("tools/call") if defined.is_some() => {
                 if message["params"]["name"] == "turn" {

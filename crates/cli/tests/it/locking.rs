@@ -266,3 +266,21 @@ fn instructions_that_nobody_approved_are_not_passed_on() {
     assert!(!shown.contains("eve"), "{shown}");
     assert!(names(&place, &serving).contains(&"mail__send".to_owned()));
 }
+
+#[test]
+fn what_a_gateway_is_offered_is_what_was_locked() {
+    let place = place(|now| {
+        let sample = json!({"name": "sample", "description": "Samples.", "inputSchema": {}});
+        now["tools"].as_array_mut().unwrap().push(sample);
+    });
+    turn(&place);
+    // Whoever only calls it is not offered everything.
+    let shown = place.run(&["tools", "mail", "--names"]).done();
+    assert_eq!(shown, "send\nturn\n");
+    place.run(&["lock"]).done();
+    let mut serving = Serving::start(&place, &["--locked"]);
+    serving.hear(": ready");
+    serving.hear(": ready");
+    assert!(names(&place, &serving).contains(&"mail__sample".to_owned()));
+    place.run(&["tools", "--locked"]).done();
+}
