@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -25,7 +26,7 @@ use crate::task;
 /// What a call of a tool asks for.
 #[derive(Debug)]
 pub(crate) struct ToolCall {
-    name: String,
+    name: Name,
     arguments: Arguments,
     as_task: bool,
     /// Somebody else wrote it and reads what comes of it.
@@ -37,6 +38,14 @@ pub(crate) struct ToolCall {
 struct PassedOn {
     /// He wants it to be a task, and follows it himself.
     wants_task: bool,
+}
+
+/// What a tool is called.
+#[derive(Debug)]
+enum Name {
+    Own(String),
+    /// A piece of the parameters that somebody else wrote.
+    Shared(Bytes),
 }
 
 #[derive(Debug)]
@@ -51,7 +60,7 @@ enum Arguments {
 impl ToolCall {
     pub(crate) fn new(name: impl Into<String>) -> Self {
         Self {
-            name: name.into(),
+            name: Name::Own(name.into()),
             arguments: Arguments::None,
             as_task: false,
             passed_on: None,
@@ -61,7 +70,10 @@ impl ToolCall {
     /// A call with parameters that were written elsewhere.
     pub(crate) fn passed_on(params: Payload) -> Self {
         Self {
-            name: params.name().unwrap_or_default().into_owned(),
+            name: match params.plain_name() {
+                Some(name) => Name::Shared(name),
+                None => Name::Own(params.name().unwrap_or_default().into_owned()),
+            },
             passed_on: Some(PassedOn {
                 wants_task: params.member("task").is_some(),
             }),
@@ -71,7 +83,10 @@ impl ToolCall {
     }
 
     pub(crate) fn name(&self) -> &str {
-        &self.name
+        match &self.name {
+            Name::Own(name) => name,
+            Name::Shared(name) => str::from_utf8(name).unwrap_or_default(),
+        }
     }
 
     /// Fills in the parameters, if it takes but one request as far as is known before.
@@ -181,7 +196,7 @@ impl ToolCall {
         }
         match shared.lists.last_tools() {
             None => Manner::Unknown,
-            Some(tools) => match tools.by_name(&self.name).map(Tool::task_support) {
+            Some(tools) => match tools.by_name(self.name()).map(Tool::task_support) {
                 Some(TaskSupport::Required) => Manner::Task,
                 _ => Manner::Call,
             },
@@ -210,7 +225,7 @@ impl ToolCall {
         task: Option<TaskMetadata>,
     ) -> Result<Payload, Arc<serde_json::Error>> {
         let params = Params {
-            name: &self.name,
+            name: self.name(),
             arguments,
             task,
         };
@@ -230,7 +245,7 @@ impl ToolCall {
         let Some(tools) = client.shared().lists.last_tools() else {
             return Ok(());
         };
-        let Some(schema) = tools.output_schema(&self.name) else {
+        let Some(schema) = tools.output_schema(self.name()) else {
             return Ok(());
         };
         if payload.is_error() {
@@ -336,7 +351,7 @@ impl Call<CallToolResult> {
     #[inline(always)]
     pub fn args(self, arguments: &(impl Serialize + ?Sized)) -> Self {
         self.tool(|tool| {
-            tool.arguments = match Payload::encode_call(&tool.name, arguments) {
+            tool.arguments = match Payload::encode_call(tool.name(), arguments) {
                 Ok(params) => Arguments::Encoded(params),
                 Err(error) => Arguments::Unusable(Arc::new(error)),
             };

@@ -60,11 +60,7 @@ impl Finder {
 
     fn find(&self, find: &Find, context: &Context) -> Answer {
         // To search costs more than to look something up.
-        let entered = self
-            .gate
-            .turnstile
-            .enter(Instant::now(), context.principal());
-        let _pass = match entered {
+        let _pass = match self.gate.turnstile.enter(Instant::now, context.principal()) {
             Ok(pass) => pass,
             Err(error) => return Answer::Error(error),
         };

@@ -2,7 +2,10 @@
 //!
 //! Lists are answered from memory and are not counted.
 
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context as TaskContext, Poll, ready};
 use std::time::{Duration, Instant, SystemTime};
 
 use switchboard_protocol::Method;
@@ -13,7 +16,7 @@ use switchboard_server::{About, Answer, Call, Connection, Context, Reply, Servic
 
 use crate::audit::{Audit, Entry};
 use crate::relay::Relay;
-use crate::turnstile::Turnstile;
+use crate::turnstile::{Pass, Turnstile};
 
 /// A relay, and what stands before it.
 pub(crate) struct Gate {
@@ -33,12 +36,11 @@ impl Service for Gate {
         if !is_counted(call.method) {
             return self.relay.call(call);
         }
-        let now = Instant::now();
         let noted = self.audit.as_ref().map(|audit| {
-            let audit = audit.clone();
-            Noted::begin(audit, &self.relay, self.profile.clone(), call.context, now)
+            let (audit, profile) = (audit.clone(), self.profile.clone());
+            Box::new(Noted::begin(audit, &self.relay, profile, call.context))
         });
-        let pass = match self.turnstile.enter(now, call.context.principal()) {
+        let pass = match self.turnstile.enter(Instant::now, call.context.principal()) {
             Ok(pass) => pass,
             Err(error) => {
                 let answer = Answer::Error(error);
@@ -46,29 +48,18 @@ impl Service for Gate {
                 return Reply::Now(ended(noted, answer));
             }
         };
-        let largest = self.turnstile.largest_result();
+        let through = Through { pass, noted };
         if call.method.known() == Some(Method::ToolsCall) {
             // What clients do most: one future for all of it.
-            let (relay, turnstile) = (Arc::clone(self.relay.inner()), Arc::clone(&self.turnstile));
-            let context = call.context.clone();
-            return Reply::long(async move {
-                let answer = bounded(relay.call_tool(context).await, largest);
-                drop(pass);
-                note_refusal(&turnstile, &answer);
-                ended(noted, answer)
-            });
+            return match self.relay.inner().call_tool(call.context.clone()) {
+                Ok(answer) => Reply::long(Passing::new(answer, through)),
+                Err(error) => Reply::Now(through.end(Answer::Error(error))),
+            };
         }
         match self.relay.call(call) {
-            Reply::Now(answer) => Reply::Now(ended(noted, bounded(answer, largest))),
-            Reply::Later(answer) | Reply::Long(answer) => {
-                let turnstile = Arc::clone(&self.turnstile);
-                Reply::later(async move {
-                    let answer = bounded(answer.await, largest);
-                    drop(pass);
-                    note_refusal(&turnstile, &answer);
-                    ended(noted, answer)
-                })
-            }
+            Reply::Now(answer) => Reply::Now(through.end(answer)),
+            Reply::Later(answer) => Reply::later(Passing::new(answer, through)),
+            Reply::Long(answer) => Reply::long(Passing::new(answer, through)),
         }
     }
 
@@ -78,6 +69,51 @@ impl Service for Gate {
 
     fn told(&self, notification: Notification, caller: Option<&Arc<Caller>>) {
         self.relay.told(notification, caller);
+    }
+}
+
+/// A call that is inside.
+struct Through {
+    pass: Pass,
+    /// In a box: it is large, and there only if somebody wants to read it.
+    noted: Option<Box<Noted>>,
+}
+
+impl Through {
+    /// It has this answer: what its client gets.
+    fn end(self, answer: Answer) -> Answer {
+        let Self { pass, noted } = self;
+        let answer = bounded(answer, pass.turnstile().largest_result());
+        note_refusal(pass.turnstile(), &answer);
+        drop(pass);
+        ended(noted, answer)
+    }
+}
+
+/// A call that is inside until its answer is there.
+struct Passing<F> {
+    answer: F,
+    through: Option<Through>,
+}
+
+impl<F> Passing<F> {
+    const fn new(answer: F, through: Through) -> Self {
+        Self {
+            answer,
+            through: Some(through),
+        }
+    }
+}
+
+impl<F: Future<Output = Answer> + Unpin> Future for Passing<F> {
+    type Output = Answer;
+
+    fn poll(mut self: Pin<&mut Self>, task: &mut TaskContext<'_>) -> Poll<Answer> {
+        let answer = ready!(Pin::new(&mut self.answer).poll(task));
+        Poll::Ready(match self.through.take() {
+            Some(through) => through.end(answer),
+            None => answer,
+        })
     }
 }
 
@@ -123,7 +159,7 @@ fn note_refusal(turnstile: &Turnstile, answer: &Answer) {
     }
 }
 
-fn ended(noted: Option<Noted>, answer: Answer) -> Answer {
+fn ended(noted: Option<Box<Noted>>, answer: Answer) -> Answer {
     if let Some(noted) = noted {
         noted.end(&answer);
     }
@@ -145,18 +181,12 @@ struct Noted {
 }
 
 impl Noted {
-    fn begin(
-        audit: Audit,
-        relay: &Relay,
-        profile: Option<Arc<str>>,
-        context: &Context,
-        began: Instant,
-    ) -> Self {
+    fn begin(audit: Audit, relay: &Relay, profile: Option<Arc<str>>, context: &Context) -> Self {
         let (server, name) = relay.whose(context);
         let caller = context.principal();
         Self {
             audit,
-            began,
+            began: Instant::now(),
             time: SystemTime::now(),
             caller: caller.map(|one| (one.issuer.clone(), one.subject.clone())),
             profile,

@@ -12,13 +12,14 @@ mod names;
 mod pursuit;
 mod subject;
 mod tasks;
+mod tool;
 
 use std::borrow::Cow;
 use std::ops::Deref;
 use std::sync::Arc;
 
 use switchboard_client::{OnBehalf, Payload};
-use switchboard_hub::{CallTool, Hub, HubCall, Operation, PassedOn, ToolEntry};
+use switchboard_hub::{Hub, HubCall, Operation, PassedOn};
 use switchboard_protocol::Method;
 use switchboard_protocol::jsonrpc::{ErrorCode, ErrorObject, Notification};
 use switchboard_protocol::machine::server::Caller;
@@ -129,7 +130,10 @@ impl Service for Relay {
             Some(Method::PromptsList) => relay.when_open(context, Inner::list_prompts),
             Some(Method::ResourcesList) => relay.when_open(context, Inner::list_resources),
             Some(Method::ResourcesTemplatesList) => relay.when_open(context, Inner::list_templates),
-            Some(Method::ToolsCall) => Reply::later(async move { relay.call_tool(context).await }),
+            Some(Method::ToolsCall) => match relay.call_tool(context) {
+                Ok(called) => Reply::long(called),
+                Err(error) => Reply::Now(Answer::Error(error)),
+            },
             Some(Method::PromptsGet) => Reply::later(async move { relay.fill(context).await }),
             Some(Method::ResourcesRead) => Reply::later(async move { relay.read(context).await }),
             Some(Method::CompletionComplete) => {
@@ -191,75 +195,6 @@ impl Inner {
             }
             Err(error) => Answer::Error(error),
         }
-    }
-
-    /// Calls a tool for a client. It is what clients do most, so little of it is kept while the
-    /// server works.
-    pub(crate) async fn call_tool(self: Arc<Self>, context: Context) -> Answer {
-        if self.names.must_wait_for(&self.opening) {
-            Box::pin(self.opening.wait()).await;
-        }
-        if let Err(error) = self.check_headers(&context) {
-            return Answer::Error(error);
-        }
-        if tasks::may_be_one(&context)
-            && let Some(answer) = Box::pin(self.call_as_task(&context)).await
-        {
-            return answer;
-        }
-        let begun = match pursuit::may_be_returned(&context) {
-            true => Box::pin(self.return_or_begin_tool(&context)).await,
-            false => self.begin_tool(&context),
-        };
-        let mut pursued = match begun {
-            Ok(pursued) => pursued,
-            Err(error) => return Answer::Error(error),
-        };
-        let outcome = pursued.outcome(&self, &context).await;
-        let answer = answer_of::<CallToolResult>(outcome, &context);
-        match tasks::goes_on(&answer, &context) {
-            true => Box::pin(self.followed(answer, &context)).await,
-            false => answer,
-        }
-    }
-
-    /// Goes on with a call of a tool, if that is what the client wants, or has one called.
-    async fn return_or_begin_tool(
-        &self,
-        context: &Context,
-    ) -> Result<Pursued<PassedOn<CallTool>>, ErrorObject> {
-        match pursuit::returned(self, context).await? {
-            Some(returned) => Ok(returned),
-            None => self.begin_tool(context),
-        }
-    }
-
-    /// Has a tool called.
-    fn begin_tool(&self, context: &Context) -> Result<Pursued<PassedOn<CallTool>>, ErrorObject> {
-        let name = member_of(params_of(context)?.name(), "name")?;
-        let catalog = self.hub.catalog();
-        // A server that is not ready yet may have it.
-        let Ok(entry) = self.names.tool(&catalog, &name) else {
-            return self.begin(context, |hub| hub.call(&name));
-        };
-        self.begin(context, |hub| hub.call_listed(&catalog, &entry))
-    }
-
-    /// Whatever a call of a tool is about to become, its headers must repeat what its arguments say.
-    fn check_headers(&self, context: &Context) -> Result<(), ErrorObject> {
-        if !caller::may_repeat(context) {
-            return Ok(());
-        }
-        match self.tool_of(context) {
-            Some(tool) => caller::check_headers(context, &tool),
-            None => Ok(()),
-        }
-    }
-
-    /// The tool that a client calls.
-    fn tool_of(&self, context: &Context) -> Option<Arc<ToolEntry>> {
-        let name = context.params()?.name()?;
-        self.names.tool(&self.hub.catalog(), &name).ok()
     }
 
     async fn fill(&self, context: Context) -> Answer {

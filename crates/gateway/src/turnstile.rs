@@ -81,7 +81,7 @@ impl Turnstile {
     /// When there are too many.
     pub(crate) fn enter(
         self: &Arc<Self>,
-        now: Instant,
+        now: impl FnOnce() -> Instant,
         principal: Option<&Principal>,
     ) -> Result<Pass, ErrorObject> {
         let mut inside = self.inside();
@@ -91,7 +91,7 @@ impl Turnstile {
             return Err(refusal(ErrorCode::BUSY, &message, "calls", SOON));
         }
         let caller = match principal {
-            Some(principal) => Some(self.count(&mut inside, now, principal)?),
+            Some(principal) => Some(self.count(&mut inside, now(), principal)?.into()),
             None => None,
         };
         inside.calls += 1;
@@ -192,7 +192,15 @@ impl Turnstile {
 #[derive(Debug)]
 pub(crate) struct Pass {
     turnstile: Arc<Turnstile>,
-    caller: Option<CallerId>,
+    /// In a box: those without a key are to be small.
+    caller: Option<Box<CallerId>>,
+}
+
+impl Pass {
+    /// Where it was let in.
+    pub(crate) const fn turnstile(&self) -> &Arc<Turnstile> {
+        &self.turnstile
+    }
 }
 
 impl Drop for Pass {
@@ -273,11 +281,11 @@ mod tests {
     fn there_are_only_so_many_calls_at_once() {
         let (turnstile, now) = (turnstile(|limits| limits.calls = 2), Instant::now());
         let ada = Principal::new("ada");
-        let first = turnstile.enter(now, None).unwrap();
-        let _second = turnstile.enter(now, Some(&ada)).unwrap();
-        check(turnstile.enter(now, None), ErrorCode::BUSY, "calls");
+        let first = turnstile.enter(|| now, None).unwrap();
+        let _second = turnstile.enter(|| now, Some(&ada)).unwrap();
+        check(turnstile.enter(|| now, None), ErrorCode::BUSY, "calls");
         drop(first);
-        assert!(turnstile.enter(now, None).is_ok());
+        assert!(turnstile.enter(|| now, None).is_ok());
     }
 
     #[test]
@@ -287,13 +295,13 @@ mod tests {
         let (ada, bob) = (Principal::new("ada"), Principal::new("bob"));
         let mut other_ada = ada.clone();
         other_ada.issuer = Some("https://login.example.com".to_owned());
-        let _first = turnstile.enter(now, Some(&ada)).unwrap();
-        let again = turnstile.enter(now, Some(&ada));
+        let _first = turnstile.enter(|| now, Some(&ada)).unwrap();
+        let again = turnstile.enter(|| now, Some(&ada));
         check(again, ErrorCode::TOO_MANY, "callsPerCaller");
-        assert!(turnstile.enter(now, Some(&bob)).is_ok());
-        assert!(turnstile.enter(now, Some(&other_ada)).is_ok());
+        assert!(turnstile.enter(|| now, Some(&bob)).is_ok());
+        assert!(turnstile.enter(|| now, Some(&other_ada)).is_ok());
         // Nobody knows who these are.
-        assert!((0..10).all(|_| turnstile.enter(now, None).is_ok()));
+        assert!((0..10).all(|_| turnstile.enter(|| now, None).is_ok()));
     }
 
     #[test]
@@ -302,15 +310,15 @@ mod tests {
         let turnstile = turnstile(|limits| limits.calls_per_minute = Some(60));
         let ada = Principal::new("ada");
         for _ in 0..10 {
-            turnstile.enter(start, Some(&ada)).unwrap();
+            turnstile.enter(|| start, Some(&ada)).unwrap();
         }
-        let refused = turnstile.enter(start, Some(&ada));
+        let refused = turnstile.enter(|| start, Some(&ada));
         assert_eq!(check(refused, ErrorCode::TOO_MANY, "callsPerMinute"), 1_000);
         let later = start + Duration::from_millis(1_001);
-        assert!(turnstile.enter(later, Some(&ada)).is_ok());
-        assert!(turnstile.enter(later, Some(&ada)).is_err());
+        assert!(turnstile.enter(|| later, Some(&ada)).is_ok());
+        assert!(turnstile.enter(|| later, Some(&ada)).is_err());
         let much_later = start + Duration::from_secs(600);
-        let all = (0..60).filter(|_| turnstile.enter(much_later, Some(&ada)).is_ok());
+        let all = (0..60).filter(|_| turnstile.enter(|| much_later, Some(&ada)).is_ok());
         assert_eq!(all.count(), 10);
     }
 
@@ -318,14 +326,14 @@ mod tests {
     fn a_key_may_have_limits_of_its_own() {
         let (turnstile, now) = (turnstile(|_| ()), Instant::now());
         let special = Principal::new("special");
-        let pass = turnstile.enter(now, Some(&special)).unwrap();
-        let again = turnstile.enter(now, Some(&special));
+        let pass = turnstile.enter(|| now, Some(&special)).unwrap();
+        let again = turnstile.enter(|| now, Some(&special));
         check(again, ErrorCode::TOO_MANY, "callsPerCaller");
         drop(pass);
         for _ in 0..99 {
-            turnstile.enter(now, Some(&special)).unwrap();
+            turnstile.enter(|| now, Some(&special)).unwrap();
         }
-        let again = turnstile.enter(now, Some(&special));
+        let again = turnstile.enter(|| now, Some(&special));
         check(again, ErrorCode::TOO_MANY, "callsPerMinute");
     }
 
@@ -334,13 +342,13 @@ mod tests {
         let (turnstile, now) = (turnstile(|_| ()), Instant::now());
         let caller = |number: usize| Principal::new(number.to_string());
         for number in 0..MOST_CALLERS {
-            turnstile.enter(now, Some(&caller(number))).unwrap();
+            turnstile.enter(|| now, Some(&caller(number))).unwrap();
         }
-        let one_more = turnstile.enter(now, Some(&caller(MOST_CALLERS)));
+        let one_more = turnstile.enter(|| now, Some(&caller(MOST_CALLERS)));
         check(one_more, ErrorCode::BUSY, "callers");
         assert!(
             turnstile
-                .enter(now + MEMORY, Some(&caller(MOST_CALLERS)))
+                .enter(|| now + MEMORY, Some(&caller(MOST_CALLERS)))
                 .is_ok()
         );
         assert_eq!(turnstile.inside().callers.len(), 1);

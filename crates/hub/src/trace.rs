@@ -102,7 +102,7 @@ pub struct CallTrace {
 }
 
 impl CallTrace {
-    /// A call begins.
+    /// A call begins: what is measured begins here, not where it waited for its server to start.
     ///
     /// If somebody listens, it is a span below its parent, or the first of a trace. If nobody
     /// does, the parent is passed on as it is, and without one there is no trace: a server is
@@ -165,8 +165,13 @@ impl CallTrace {
     /// Writes into the request of a call what the server is told of the trace, and into the span
     /// under which id it goes.
     pub fn write_to<T>(&self, call: Call<T>) -> Call<T> {
-        let entries = self.context.iter().flat_map(|context| context.meta());
-        let call = entries.fold(call, |call, (key, value)| call.meta(key, value));
+        let call = match &self.context {
+            Some(context) => {
+                let entries = context.meta();
+                entries.fold(call, |call, (key, value)| call.meta(key, value))
+            }
+            None => call,
+        };
         if self.span.is_disabled() {
             return call;
         }
@@ -174,12 +179,8 @@ impl CallTrace {
         call.on_sent(move |id| record_id(&span, id))
     }
 
-    /// The request goes out now: what is measured begins here, not where the call waited for its
-    /// server to start.
-    pub fn sent(&mut self, revision: Revision) {
-        if let Some(timed) = &mut self.timed {
-            timed.restart();
-        }
+    /// The request is of this revision.
+    pub fn sent(&self, revision: Revision) {
         self.span.record("mcp.protocol.version", revision.as_str());
     }
 

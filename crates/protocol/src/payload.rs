@@ -191,7 +191,20 @@ impl Payload {
         if self.noted.is_texts.is_set() {
             return None;
         }
-        string_of(self.noted_span(|noted| &noted.name, NAME)?)
+        let text = self.noted_span(|noted| &noted.name, NAME)?;
+        match self.noted.plain_name.is_set() {
+            true => str::from_utf8(within_quotes(text)?).ok().map(Cow::Borrowed),
+            false => string_of(text),
+        }
+    }
+
+    /// What `name` says, sharing the text, if that was seen to stand there as it is.
+    pub fn plain_name(&self) -> Option<Bytes> {
+        if !self.noted.plain_name.is_set() {
+            return None;
+        }
+        let text = within_quotes(self.noted_span(|noted| &noted.name, NAME)?)?;
+        Some(self.text.slice_ref(text))
     }
 
     /// The bytes of what `name` says, which are UTF-8: for whoever only compares them.
@@ -202,7 +215,7 @@ impl Payload {
                 .map(|name| name.into_owned().into_bytes().into());
         }
         let text = self.noted_span(|noted| &noted.name, NAME)?;
-        Some(text.strip_prefix(b"\"")?.strip_suffix(b"\"")?.into())
+        within_quotes(text).map(Cow::Borrowed)
     }
 
     /// The text of the `arguments`, if this is an object that has them.
@@ -318,7 +331,11 @@ impl<'a> Iterator for Members<'a> {
 
 /// The meaning of the text of a JSON string.
 pub(crate) fn string_of(text: &[u8]) -> Option<Cow<'_, str>> {
-    unescape(text.strip_prefix(b"\"")?.strip_suffix(b"\"")?)
+    unescape(within_quotes(text)?)
+}
+
+fn within_quotes(text: &[u8]) -> Option<&[u8]> {
+    text.strip_prefix(b"\"")?.strip_suffix(b"\"")
 }
 
 impl fmt::Debug for Payload {

@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::task::{Context as TaskContext, Poll};
 use std::time::Instant;
 
 use switchboard_protocol::jsonrpc::{ErrorObject, Frame, Malformed, Message, Request};
@@ -23,6 +24,7 @@ use crate::audience::Audience;
 use crate::context::{Context, Visitor};
 use crate::limits::Limits;
 use crate::link::Link;
+use crate::runner::Running;
 use crate::seal::SealingKeys;
 use crate::service::Service;
 
@@ -69,15 +71,41 @@ pub(crate) struct Core {
     most_bytes: usize,
     /// A result that is a text of no more than this is not larger than that.
     safe_text: usize,
-    running: HashMap<ServeKey, Worker>,
+    /// At the places of their calls.
+    workers: Vec<Option<Worker>>,
+    running: usize,
+    /// Those that nobody waits for any more.
+    stopped: Vec<Running>,
     asked: HashMap<AskKey, oneshot::Sender<Result<Payload, AskError>>>,
     last_ask: u64,
 }
 
-/// A handler that must wait, as a task.
+/// A handler that must wait.
 struct Worker {
-    task: AbortHandle,
+    key: ServeKey,
+    work: Work,
     context: Context,
+}
+
+enum Work {
+    /// A task of its own asks it.
+    Task(AbortHandle),
+    /// Whoever has the connection does. None while he is at it.
+    Here(Option<Running>),
+}
+
+impl Worker {
+    /// Stops it, but for what is to be dropped of it where nobody has to wait for that.
+    fn stop(self) -> Option<Running> {
+        self.context.end();
+        match self.work {
+            Work::Task(task) => {
+                task.abort();
+                None
+            }
+            Work::Here(running) => running,
+        }
+    }
 }
 
 impl Core {
@@ -88,7 +116,9 @@ impl Core {
             most_bytes,
             // No byte takes more than six, and the rest of the result is short.
             safe_text: most_bytes.saturating_sub(64) / 6,
-            running: HashMap::new(),
+            workers: Vec::new(),
+            running: 0,
+            stopped: Vec::new(),
             asked: HashMap::new(),
             last_ask: 0,
         }
@@ -157,27 +187,107 @@ impl Core {
 
     /// A handler has answered.
     pub(crate) fn answered(&mut self, key: ServeKey) {
-        if let Some(worker) = self.running.remove(&key) {
+        if let Some(worker) = self.take(key) {
             worker.context.end();
         }
     }
 
     /// A handler must wait, as this task.
     pub(crate) fn keep(&mut self, key: ServeKey, task: AbortHandle, context: Context) {
-        self.running.insert(key, Worker { task, context });
+        self.put(key, Work::Task(task), context);
+    }
+
+    /// A handler must wait, and is asked here.
+    pub(crate) fn keep_here(&mut self, key: ServeKey, running: Running, context: Context) {
+        self.put(key, Work::Here(Some(running)), context);
+    }
+
+    /// Asks the handler at this place, if it is one that is asked here.
+    pub(crate) fn poll_here(
+        &mut self,
+        place: usize,
+        task: &mut TaskContext<'_>,
+    ) -> Poll<(ServeKey, Answer)> {
+        let Some(Some(worker)) = self.workers.get_mut(place) else {
+            return Poll::Pending;
+        };
+        let Work::Here(Some(running)) = &mut worker.work else {
+            return Poll::Pending;
+        };
+        let Poll::Ready(answer) = running.poll_answer(task) else {
+            return Poll::Pending;
+        };
+        let key = worker.key;
+        if let Some(running) = self.take(key).and_then(Worker::stop) {
+            // It has answered, even if what it leaves behind breaks.
+            running.abandon();
+        }
+        Poll::Ready((key, answer))
+    }
+
+    /// Takes a handler that is asked here, to ask it where nobody has to wait for that. It must be
+    /// [given back](Self::give_back), or have a [task](Self::keep).
+    pub(crate) fn take_here(&mut self, key: ServeKey) -> Option<Running> {
+        let worker = self.workers.get_mut(key.place())?.as_mut()?;
+        match &mut worker.work {
+            Work::Here(running) if worker.key == key => running.take(),
+            _ => None,
+        }
+    }
+
+    /// The other half of it: gives the handler to the caller if nobody waits for it any more.
+    pub(crate) fn give_back(&mut self, key: ServeKey, running: Running) -> Option<Running> {
+        match self.workers.get_mut(key.place()) {
+            Some(Some(worker)) if worker.key == key => {
+                worker.work = Work::Here(Some(running));
+                None
+            }
+            _ => Some(running),
+        }
+    }
+
+    fn put(&mut self, key: ServeKey, work: Work, context: Context) {
+        let place = key.place();
+        if self.workers.len() <= place {
+            self.workers.resize_with(place + 1, || None);
+        }
+        if let Some(free) = self.workers.get_mut(place) {
+            let worker = Worker { key, work, context };
+            if free.replace(worker).is_none() {
+                self.running += 1;
+            }
+        }
+    }
+
+    fn take(&mut self, key: ServeKey) -> Option<Worker> {
+        let place = self.workers.get_mut(key.place())?;
+        let worker = place.take_if(|worker| worker.key == key)?;
+        self.running -= 1;
+        Some(worker)
     }
 
     /// Is nothing under way?
     pub(crate) fn is_idle(&self) -> bool {
-        self.running.is_empty()
+        self.running == 0
             && self.asked.is_empty()
             && self.machine.open_calls() == 0
             && self.machine.state() != ServerState::Shutdown
     }
 
     /// How many handlers are waiting.
-    pub(crate) fn running(&self) -> usize {
-        self.running.len()
+    pub(crate) const fn running(&self) -> usize {
+        self.running
+    }
+
+    /// Is there a handler that nobody waits for any more?
+    pub(crate) const fn has_stopped(&self) -> bool {
+        !self.stopped.is_empty()
+    }
+
+    /// The handlers that nobody waits for any more, to be [abandoned](abandon) where they keep
+    /// nobody waiting either.
+    pub(crate) fn take_stopped(&mut self) -> Vec<Running> {
+        std::mem::take(&mut self.stopped)
     }
 
     /// Asks the client for a handler.
@@ -252,18 +362,23 @@ impl Core {
     }
 
     fn stop(&mut self, key: ServeKey) {
-        if let Some(worker) = self.running.remove(&key) {
-            worker.task.abort();
-            worker.context.end();
-        }
+        let stopped = self.take(key).and_then(Worker::stop);
+        self.stopped.extend(stopped);
+    }
+}
+
+/// Drops handlers that nobody waits for. They are not ours: whatever they do then, they do without
+/// anything of ours being locked.
+pub(crate) fn abandon(stopped: Vec<Running>) {
+    for running in stopped {
+        running.abandon();
     }
 }
 
 impl Drop for Core {
     fn drop(&mut self) {
-        for worker in self.running.values() {
-            worker.task.abort();
-            worker.context.end();
-        }
+        let workers = self.workers.drain(..).flatten();
+        self.stopped.extend(workers.filter_map(Worker::stop));
+        abandon(std::mem::take(&mut self.stopped));
     }
 }

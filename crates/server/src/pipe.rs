@@ -11,14 +11,14 @@ use std::io;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::task::{Context as TaskContext, Poll, Waker};
+use std::task::{Context as TaskContext, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
 use switchboard_protocol::framing::Line;
 use switchboard_protocol::jsonrpc::{Frame, FrameReader, Message};
 use switchboard_protocol::machine::Lane;
 use switchboard_protocol::machine::server::{
-    Arrival, AskError, Caller, Input, Output, Reply, Serve, ServeKey, ServerMachine,
+    Answer, Arrival, AskError, Caller, Input, Output, Reply, Serve, ServeKey, ServerMachine,
 };
 use switchboard_protocol::{Method, Payload};
 use switchboard_transport::lines::Lines;
@@ -27,7 +27,7 @@ use tokio::sync::oneshot;
 use tokio::time::{Sleep, sleep_until};
 
 use crate::context::{Context, Visitor};
-use crate::core::{Core, Site};
+use crate::core::{Core, Site, abandon};
 use crate::link::{Asked, Link, Session, SessionName};
 use crate::runner::{Started, start, tell};
 use crate::seal::SealingKeys;
@@ -57,6 +57,8 @@ where
         out: Vec::new(),
         spare: Vec::new(),
         said: Vec::new(),
+        woken: Vec::new(),
+        places: Vec::new(),
         caller: None,
         state: State::Open,
         timer: None,
@@ -87,6 +89,9 @@ struct Connection<R, W> {
     out: Vec<Output>,
     spare: Vec<Output>,
     said: Vec<Said>,
+    woken: Vec<usize>,
+    /// Who wakes the handlers that are asked here, at the places of their calls.
+    places: Vec<Place>,
 }
 
 /// Where a connection stands.
@@ -167,13 +172,22 @@ where
 
     /// Takes what handlers have said.
     fn take_said(&mut self, task: &TaskContext<'_>) {
-        let mut said = std::mem::take(&mut self.said);
-        self.link.take(&mut said, task.waker());
-        if said.is_empty() {
-            self.said = said;
-            return;
+        let (mut said, mut woken) = (
+            std::mem::take(&mut self.said),
+            std::mem::take(&mut self.woken),
+        );
+        self.link.take(&mut said, &mut woken, task.waker());
+        if !(said.is_empty() && woken.is_empty()) {
+            let now = Instant::now();
+            self.take_each(now, &mut said);
+            for place in woken.drain(..) {
+                self.ask(now, place);
+            }
         }
-        let now = Instant::now();
+        (self.said, self.woken) = (said, woken);
+    }
+
+    fn take_each(&mut self, now: Instant, said: &mut Vec<Said>) {
         for said in said.drain(..) {
             match said {
                 Said::Input(input) => {
@@ -189,7 +203,36 @@ where
                 }
             }
         }
-        self.said = said;
+    }
+
+    /// Asks the handler at this place for its answer.
+    fn ask(&mut self, now: Instant, index: usize) {
+        while self.places.len() <= index {
+            let place = Place::new(self.places.len(), &self.link);
+            self.places.push(place);
+        }
+        let Some(place) = self.places.get(index) else {
+            return;
+        };
+        place.waits();
+        let mut task = TaskContext::from_waker(&place.waker);
+        if let Poll::Ready((key, answer)) = self.core.poll_here(index, &mut task) {
+            self.take_answer(now, key, answer);
+        }
+        if !self.out.is_empty() {
+            self.settle(now);
+        }
+    }
+
+    /// Takes the answer of a handler that was asked here.
+    fn take_answer(&mut self, now: Instant, key: ServeKey, answer: Answer) {
+        let input = Input::Answered { key, answer };
+        if self.link.has_said() {
+            // What the handler said before comes first.
+            self.link.say(Said::Input(input));
+        } else {
+            self.core.handle(now, input, &mut self.out);
+        }
     }
 
     /// Takes the lines that are there: false if the client must first read what is written.
@@ -219,14 +262,11 @@ where
                     let arrival = self.core.machine.arrive(lane, request, admitted);
                     self.begin(now, arrival);
                 }
+                if !self.out.is_empty() {
+                    self.settle(now);
+                }
             }
-            frame => {
-                let input = Input::Received { lane, frame };
-                self.core.handle(now, input, &mut self.out);
-            }
-        }
-        if !self.out.is_empty() {
-            self.settle(now);
+            frame => self.handle(now, Input::Received { lane, frame }),
         }
     }
 
@@ -256,6 +296,9 @@ where
                 }
             }
             self.spare = out;
+        }
+        if self.core.has_stopped() {
+            abandon(self.core.take_stopped());
         }
     }
 
@@ -305,14 +348,10 @@ where
     fn go_on(&mut self, now: Instant, context: Context, started: Started) {
         let key = context.serve().key;
         match started {
-            Started::Done(answer) => {
-                let input = Input::Answered { key, answer };
-                if self.link.has_said() {
-                    // What the handler said before comes first.
-                    self.link.say(Said::Input(input));
-                } else {
-                    self.core.handle(now, input, &mut self.out);
-                }
+            Started::Done(answer) => self.take_answer(now, key, answer),
+            Started::Long(running) => {
+                self.core.keep_here(key, running, context);
+                self.ask(now, key.place());
             }
             Started::Waiting(running) => {
                 let link = Arc::clone(&self.link);
@@ -405,6 +444,8 @@ struct PipeLink {
 #[derive(Default)]
 struct Inbox {
     said: Vec<Said>,
+    /// The places of handlers that want to be asked again.
+    woken: Vec<usize>,
     /// Whoever takes it.
     reader: Option<Waker>,
     /// Whoever waits for room.
@@ -466,10 +507,26 @@ impl PipeLink {
         }
     }
 
+    /// The handler at this place wants to be asked again.
+    fn wake(&self, place: usize) {
+        let reader = {
+            let mut inbox = self.inbox();
+            if inbox.is_closed {
+                return;
+            }
+            inbox.woken.push(place);
+            inbox.reader.take()
+        };
+        if let Some(reader) = reader {
+            reader.wake();
+        }
+    }
+
     /// Takes everything, and wants to be woken for more.
-    fn take(&self, said: &mut Vec<Said>, waker: &Waker) {
+    fn take(&self, said: &mut Vec<Said>, woken: &mut Vec<usize>, waker: &Waker) {
         let mut inbox = self.inbox();
         std::mem::swap(&mut inbox.said, said);
+        std::mem::swap(&mut inbox.woken, woken);
         self.is_filled.store(false, Ordering::Release);
         match &mut inbox.reader {
             Some(reader) if reader.will_wake(waker) => {}
@@ -508,6 +565,50 @@ impl PipeLink {
     fn inbox(&self) -> MutexGuard<'_, Inbox> {
         // Nothing that runs under the lock can leave it half done.
         self.inbox.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A place among the calls in flight, and who wakes the handler there, one after the other. That
+/// somebody wakes the one before is no harm: nobody minds being asked once more.
+struct Place {
+    bell: Arc<Bell>,
+    /// The same, as handlers know it.
+    waker: Waker,
+}
+
+struct Bell {
+    place: usize,
+    /// Nobody needs to ring again until the handler was asked.
+    has_rung: AtomicBool,
+    link: Arc<PipeLink>,
+}
+
+impl Place {
+    fn new(place: usize, link: &Arc<PipeLink>) -> Self {
+        let bell = Arc::new(Bell {
+            place,
+            has_rung: AtomicBool::new(false),
+            link: Arc::clone(link),
+        });
+        let waker = Waker::from(Arc::clone(&bell));
+        Self { bell, waker }
+    }
+
+    /// Its handler is about to be asked, and wants to be woken after that.
+    fn waits(&self) {
+        self.bell.has_rung.store(false, Ordering::Release);
+    }
+}
+
+impl Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        if !self.has_rung.swap(true, Ordering::AcqRel) {
+            self.link.wake(self.place);
+        }
     }
 }
 

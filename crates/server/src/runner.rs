@@ -1,4 +1,5 @@
-//! Runs handlers: at once if they are ready, as a task of their own if they must wait.
+//! Runs handlers: at once if they are ready, as a task of their own if they must wait, or in that
+//! of their connection if they do nothing else.
 //!
 //! A handler that panics answers with an error. One that waits for a client of the stateless
 //! era is dropped, and its question is the answer. One that becomes a task goes on in the
@@ -24,6 +25,8 @@ pub(crate) enum Started {
     Done(Answer),
     /// It must wait.
     Waiting(Running),
+    /// It was not asked yet, and will only wait.
+    Long(Running),
 }
 
 /// Hands a call to the service, and polls once.
@@ -38,7 +41,7 @@ pub(crate) fn start(service: &dyn Service, context: &Context) -> Started {
             match running.poll_answer(&mut TaskContext::from_waker(Waker::noop())) {
                 Poll::Ready(answer) => {
                     // It has answered, even if what it leaves behind breaks.
-                    let _ = catch_unwind(AssertUnwindSafe(|| drop(running)));
+                    running.abandon();
                     answer
                 }
                 Poll::Pending => return Started::Waiting(running),
@@ -46,7 +49,7 @@ pub(crate) fn start(service: &dyn Service, context: &Context) -> Started {
         }
         Ok(Reply::Long(future)) => {
             let context = context.clone();
-            return Started::Waiting(Running { future, context });
+            return Started::Long(Running { future, context });
         }
         Err(panic) => panicked(panic.as_ref()),
     };
@@ -70,7 +73,12 @@ impl Running {
         &self.context
     }
 
-    fn poll_answer(&mut self, task: &mut TaskContext<'_>) -> Poll<Answer> {
+    /// Nobody waits for it any more. If what it leaves behind breaks, nobody else does.
+    pub(crate) fn abandon(self) {
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(self)));
+    }
+
+    pub(crate) fn poll_answer(&mut self, task: &mut TaskContext<'_>) -> Poll<Answer> {
         let future = self.future.as_mut();
         match catch_unwind(AssertUnwindSafe(|| future.poll(task))) {
             Ok(Poll::Ready(answer)) => Poll::Ready(answer),

@@ -98,7 +98,8 @@ pub enum Reply {
     Now(Answer),
     /// It comes. If nobody waits for it any longer, this is dropped.
     Later(AnswerFuture),
-    /// It comes, and surely not at once: nobody asks for it before it has a task of its own.
+    /// It comes, surely not at once, and there is nearly nothing to do for it but to wait: it gets
+    /// no task of its own, but that of its connection.
     Long(AnswerFuture),
 }
 
@@ -111,7 +112,8 @@ impl Reply {
         Self::Later(Box::pin(answer))
     }
 
-    /// An answer that is still to come, and surely not at once.
+    /// An answer that is still to come, surely not at once, and with nearly nothing to do until
+    /// then but to wait: for whoever has others work.
     pub fn long(answer: impl Future<Output = Answer> + Send + 'static) -> Self {
         Self::Long(Box::pin(answer))
     }

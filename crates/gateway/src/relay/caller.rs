@@ -25,39 +25,44 @@ pub(crate) struct LastCaller(Mutex<Option<Known>>);
 struct Known {
     caller: Arc<Caller>,
     log_level: Option<LoggingLevel>,
+    /// What he has declared, as he wrote it with his request.
+    declared: Option<Bytes>,
     whom: Arc<OnBehalf>,
-    /// A `_meta` of his of which nothing goes further.
+    /// A `_meta` of which nothing goes further.
     meta: Option<Bytes>,
+}
+
+impl Known {
+    /// Does whoever makes this call say the same of himself? He may be somebody else, or have no
+    /// connection by which he could be known again.
+    fn says_as_much_as(&self, context: &Context) -> bool {
+        let caller = context.caller();
+        let is_same = || match (self.caller.revision.era(), caller.revision.era()) {
+            (Era::Handshake, Era::Handshake) => self.caller.capabilities == caller.capabilities,
+            (Era::Stateless, Era::Stateless) => declared(context) == self.declared.as_deref(),
+            _ => false,
+        };
+        self.log_level == context.log_level() && (Arc::ptr_eq(&self.caller, caller) || is_same())
+    }
 }
 
 impl LastCaller {
     /// For whom a call is made. What a server of the stateless era asks is for him to answer, in
     /// whichever way he is asked.
     pub(super) fn whom(&self, context: &Context) -> Arc<OnBehalf> {
-        let (caller, log_level) = (context.caller(), context.log_level());
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = &*last
-            && Arc::ptr_eq(&known.caller, caller)
-            && known.log_level == log_level
+            && known.says_as_much_as(context)
         {
             return Arc::clone(&known.whom);
         }
-        let whom = said_by(context);
-        let (whom, meta) = match last.take() {
-            // Somebody else, or the next request of one who has no connection.
-            Some(known)
-                if known.whom.capabilities == whom.capabilities
-                    && known.whom.log_level == whom.log_level =>
-            {
-                (known.whom, known.meta)
-            }
-            _ => (Arc::new(whom), None),
-        };
+        let whom = Arc::new(said_by(context));
         *last = Some(Known {
-            caller: Arc::clone(caller),
-            log_level,
+            caller: Arc::clone(context.caller()),
+            log_level: context.log_level(),
+            declared: declared(context).map(Bytes::copy_from_slice),
             whom: Arc::clone(&whom),
-            meta,
+            meta: last.take().and_then(|known| known.meta),
         });
         whom
     }
@@ -115,11 +120,14 @@ fn said_by(context: &Context) -> OnBehalf {
 
 /// In his own words.
 fn stateless(context: &Context) -> OnBehalf {
-    let envelope = Envelope::of(context.params());
-    let declared = envelope.client_capabilities.and_then(read);
+    let declared = declared(context).and_then(read);
     let mut whom = OnBehalf::new(declared.unwrap_or_else(empty));
     whom.log_level = context.log_level();
     whom
+}
+
+fn declared(context: &Context) -> Option<&[u8]> {
+    Envelope::of(context.params()).client_capabilities
 }
 
 /// As he would say it now. Whether he wants to hear of a log is seen when there is one.

@@ -10,7 +10,7 @@ use std::fmt;
 use std::future::{Future, IntoFuture, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context as TaskContext, Poll};
+use std::task::{Context as TaskContext, Poll, ready};
 use std::time::Duration;
 
 use switchboard_client::Payload;
@@ -77,6 +77,13 @@ pub(crate) struct Pursuit<F = Pin<Box<Anything>>> {
     call: F,
     /// What the client is to be asked.
     listening: Listening,
+    /// In a box: nearly no call has any, and it is large.
+    talk: Option<Box<Talk>>,
+}
+
+/// What is between a call and its client.
+#[derive(Default)]
+struct Talk {
     /// Questions that wait for the client.
     questions: BTreeMap<String, Question>,
     asked: u32,
@@ -89,10 +96,11 @@ type Anything = dyn Future<Output = Result<Payload, HubError>> + Send;
 
 impl<F> Pursuit<F> {
     fn note(&mut self, questions: Vec<Question>) {
+        let talk = self.talk.get_or_insert_default();
         for question in questions {
-            self.asked += 1;
-            self.questions
-                .insert(format!("question-{}", self.asked), question);
+            talk.asked += 1;
+            let name = format!("question-{}", talk.asked);
+            talk.questions.insert(name, question);
         }
     }
 
@@ -113,18 +121,19 @@ impl Pursuit {
     /// Goes on while nobody listens, until the call has ended. What was asked in its name and has
     /// no answer then was about another call, and can be asked there.
     pub(crate) async fn go_on(&mut self) {
-        if self.outcome.is_none() {
-            self.outcome = Some((&mut self.call).await);
+        let talk = self.talk.get_or_insert_default();
+        if talk.outcome.is_none() {
+            talk.outcome = Some((&mut self.call).await);
         }
         self.listening.close();
-        self.questions.clear();
+        talk.questions.clear();
     }
 }
 
 impl<F> fmt::Debug for Pursuit<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Pursuit")
-            .field("asked", &self.asked)
+            .field("asked", &self.talk.as_ref().map_or(0, |talk| talk.asked))
             .finish_non_exhaustive()
     }
 }
@@ -160,12 +169,17 @@ pub(super) fn begin<O: Operation<Output = Payload>>(
             Pursued::Followed(Pursuit {
                 call: Way::First(call.into_future()),
                 listening: Listening::to(open),
-                questions: BTreeMap::new(),
-                asked: 0,
-                outcome: None,
+                talk: None,
             })
         }
     }
+}
+
+/// How far a call has come.
+pub(super) enum Stop {
+    Outcome(Result<Payload, Failed>),
+    /// Its client is to be [asked](ask) before it goes on.
+    Asks(Box<Pursuit>),
 }
 
 impl<O: Operation<Output = Payload>> Pursued<O> {
@@ -175,48 +189,59 @@ impl<O: Operation<Output = Payload>> Pursued<O> {
         relay: &Inner,
         context: &Context,
     ) -> Result<Payload, Failed> {
-        let pursuit = match self {
-            Self::Waited(call) => return call.await.map_err(Failed::Hub),
-            Self::Followed(pursuit) => pursuit,
-            Self::Over => return Err(Failed::Hub(HubError::Cancelled)),
-        };
-        if let Some(outcome) = pursuit.outcome.take() {
-            return pursuit.judge(outcome);
+        match poll_fn(|task| self.poll(task)).await {
+            Stop::Outcome(outcome) => outcome,
+            Stop::Asks(pursuit) => Box::pin(ask(relay, context, *pursuit)).await,
         }
-        // A server may give up waiting.
-        pursuit
-            .questions
-            .retain(|_, question| !question.answer.is_closed());
-        // One that the client has not answered is asked again.
-        if pursuit.questions.is_empty() {
-            match pursuit.next().await {
-                Next::Outcome(outcome) => return pursuit.judge(outcome),
-                Next::Questions(questions) => pursuit.note(questions),
+    }
+
+    /// Follows it.
+    pub(super) fn poll(&mut self, task: &mut TaskContext<'_>) -> Poll<Stop> {
+        let outcome = match self {
+            Self::Waited(call) => {
+                let outcome = ready!(Pin::new(call).poll(task));
+                outcome.map_err(Failed::Hub)
             }
-        }
+            Self::Followed(pursuit) => match ready!(pursuit.poll(task)) {
+                Some(outcome) => pursuit.judge(outcome),
+                None => return Poll::Ready(self.stop()),
+            },
+            Self::Over => Err(Failed::Hub(HubError::Cancelled)),
+        };
+        Poll::Ready(Stop::Outcome(outcome))
+    }
+
+    /// Its client is to be asked.
+    #[cold]
+    fn stop(&mut self) -> Stop {
         match std::mem::replace(self, Self::Over) {
-            Self::Followed(pursuit) => Box::pin(ask(relay, context, pursuit.boxed())).await,
-            _ => Err(Failed::Hub(HubError::Cancelled)),
+            Self::Followed(pursuit) => Stop::Asks(Box::new(pursuit.boxed())),
+            _ => Stop::Outcome(Err(Failed::Hub(HubError::Cancelled))),
         }
     }
 }
 
-/// What comes next of a call.
-enum Next {
-    Outcome(Result<Payload, HubError>),
-    Questions(Vec<Question>),
-}
-
 impl<O: Operation<Output = Payload>> Pursuit<Way<O>> {
-    /// The call's outcome, or what is to be asked before.
-    async fn next(&mut self) -> Next {
-        poll_fn(|task| {
-            if let Poll::Ready(outcome) = Pin::new(&mut self.call).poll(task) {
-                return Poll::Ready(Next::Outcome(outcome));
+    /// The call's outcome. None if its client is to be asked before.
+    fn poll(&mut self, task: &mut TaskContext<'_>) -> Poll<Option<Result<Payload, HubError>>> {
+        if let Some(talk) = &mut self.talk {
+            if let Some(outcome) = talk.outcome.take() {
+                return Poll::Ready(Some(outcome));
             }
-            self.listening.poll_questions(task).map(Next::Questions)
-        })
-        .await
+            // A server may give up waiting.
+            let questions = &mut talk.questions;
+            questions.retain(|_, question| !question.answer.is_closed());
+            // One that the client has not answered is asked again.
+            if !questions.is_empty() {
+                return Poll::Ready(None);
+            }
+        }
+        if let Poll::Ready(outcome) = Pin::new(&mut self.call).poll(task) {
+            return Poll::Ready(Some(outcome));
+        }
+        let questions = ready!(self.listening.poll_questions(task));
+        self.note(questions);
+        Poll::Ready(None)
     }
 
     fn boxed(self) -> Pursuit {
@@ -226,9 +251,7 @@ impl<O: Operation<Output = Payload>> Pursuit<Way<O>> {
                 Way::Again(call) => call,
             },
             listening: self.listening,
-            questions: self.questions,
-            asked: self.asked,
-            outcome: self.outcome,
+            talk: self.talk,
         }
     }
 }
@@ -262,8 +285,9 @@ pub(super) async fn returned<O: Operation<Output = Payload>>(
     let answers: BTreeMap<String, RawJson> = serde_json::from_slice(answers)
         .map_err(|error| bad(&format!("inputResponses: {error}")))?;
     let mut pursuit = relay.lot.take(number).await.ok_or_else(|| bad(ended))?;
+    let talk = pursuit.talk.get_or_insert_default();
     for (name, answer) in answers {
-        if let Some(question) = pursuit.questions.remove(&name)
+        if let Some(question) = talk.questions.remove(&name)
             && let Ok(answer) = Payload::encode(&answer)
         {
             // The server may have given up waiting.
@@ -276,14 +300,16 @@ pub(super) async fn returned<O: Operation<Output = Payload>>(
     Ok(Some(Pursued::Followed(Pursuit {
         call: Way::Again(pursuit.call),
         listening: pursuit.listening,
-        questions: pursuit.questions,
-        asked: pursuit.asked,
-        outcome: pursuit.outcome,
+        talk: pursuit.talk,
     })))
 }
 
 /// Has the client asked what the server wants to know, and lets the call wait for it.
-async fn ask(relay: &Inner, context: &Context, mut pursuit: Pursuit) -> Result<Payload, Failed> {
+pub(super) async fn ask(
+    relay: &Inner,
+    context: &Context,
+    mut pursuit: Pursuit,
+) -> Result<Payload, Failed> {
     // Those that come together are asked together.
     while let Ok(more) = timeout(TOGETHER, pursuit.listening.questions()).await {
         pursuit.note(more);
@@ -294,7 +320,8 @@ async fn ask(relay: &Inner, context: &Context, mut pursuit: Pursuit) -> Result<P
         later.left();
     }
     let mut requests = InputRequests::default();
-    for (name, question) in &pursuit.questions {
+    let questions = pursuit.talk.iter().flat_map(|talk| &talk.questions);
+    for (name, question) in questions {
         requests.insert(name.clone(), question.request.clone());
     }
     let number = relay.lot.park(pursuit, context.principal());

@@ -23,6 +23,7 @@ struct Used {
     calls: usize,
     /// Who wants it to run, and asks nothing of it.
     holds: usize,
+    /// When the last of them went.
     last: Instant,
     /// Calls in a row that were in vain.
     in_vain: u32,
@@ -136,7 +137,6 @@ impl Guard {
     pub(super) fn new(member: &Arc<Member>) -> Self {
         let mut used = member.uses.used();
         used.calls += 1;
-        used.last = Instant::now();
         drop(used);
         Self {
             member: Arc::clone(member),
@@ -160,7 +160,10 @@ impl Drop for Guard {
             false => &mut used.calls,
         };
         *count = count.saturating_sub(1);
-        used.last = Instant::now();
+        // While others use it, nobody asks how long nobody has.
+        if used.calls + used.holds == 0 {
+            used.last = Instant::now();
+        }
     }
 }
 

@@ -19,6 +19,14 @@ pub struct ServeKey {
     slot: u32,
 }
 
+impl ServeKey {
+    /// Which of the places of calls in flight it has: no other has it at the same time, and they are
+    /// few.
+    pub const fn place(self) -> usize {
+        self.slot as usize
+    }
+}
+
 /// The calls that have no answer yet, each with what its owner keeps beside it.
 #[derive(Debug)]
 pub(crate) struct Serving<T> {

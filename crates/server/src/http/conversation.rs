@@ -7,6 +7,8 @@
 //! Specification: basic/transports of each revision.
 
 use std::collections::VecDeque;
+use std::ops::{Deref, DerefMut};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::task::{Context as TaskContext, Poll};
 use std::time::{Duration, Instant};
@@ -24,6 +26,7 @@ use switchboard_protocol::{Method, Payload, Revision};
 use switchboard_transport::http::{
     Body, EventSender, Post, Principal, ReplayLimits, StreamSettings, event_stream, events, json,
 };
+use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use tokio::task::AbortHandle;
 
@@ -32,7 +35,7 @@ use super::lane::{First, Lanes, Resumes};
 use super::waiting::{Later, Ready, Taken, Waiting};
 use crate::connection::Connection;
 use crate::context::{Context, Visitor};
-use crate::core::Core;
+use crate::core::{Core, abandon};
 use crate::link::{Asked, Link, Session, SessionName};
 use crate::runner::{Running, Started, start, tell};
 use crate::seal::SealingKeys;
@@ -45,6 +48,8 @@ pub(super) struct Conversation {
     _place: Option<OwnedSemaphorePermit>,
     kind: Kind,
     me: OnceLock<Weak<Self>>,
+    /// Whether it is told when the server ends.
+    has_waited: AtomicBool,
     name: SessionName,
     /// Who the caller is, if callers are known.
     principal: OnceLock<Arc<Principal>>,
@@ -73,6 +78,15 @@ struct State {
     /// The call that came last, while its handler has it for the first time and nothing else
     /// has happened: most are answered then.
     arriving: Option<Arrived>,
+}
+
+/// What has become of a call that just came.
+enum Begun {
+    Answered(Ready),
+    /// Its answer comes.
+    Waits,
+    /// The same, and whoever waits for it asks its handler.
+    IsAsked(ServeKey),
 }
 
 /// A call that is not in flight, on a lane that is not open.
@@ -114,6 +128,7 @@ impl Conversation {
             _place: None,
             kind,
             me: OnceLock::new(),
+            has_waited: AtomicBool::new(false),
             name: SessionName::default(),
             principal: OnceLock::new(),
             state: Mutex::new(State {
@@ -146,7 +161,8 @@ impl Conversation {
 
     /// From now on, the conversation is told when the server ends: it has a call that waits.
     pub(super) fn join_waiting(self: &Arc<Self>) {
-        if matches!(self.kind, Kind::Stateless | Kind::Sessionless) {
+        let is_alone = matches!(self.kind, Kind::Stateless | Kind::Sessionless);
+        if is_alone && !self.has_waited.swap(true, Ordering::Relaxed) {
             let me = self.me.get_or_init(|| Arc::downgrade(self));
             self.home.waiting.join(Weak::clone(me) as Weak<dyn Link>);
         }
@@ -170,6 +186,7 @@ impl Conversation {
         state.enter(now);
         let lane = state.lanes.number();
         let mut out = Vec::new();
+        let mut handler = None;
         match state.core.receive(now, lane, post.frame, &mut out) {
             Some(Arrival { serve, call, .. })
                 if out.is_empty() && accepts.choose(false) == Some(Format::Json) =>
@@ -182,8 +199,12 @@ impl Conversation {
                     accepted: accepts,
                 });
                 drop(state);
-                if let Some(reply) = self.begin(now, context) {
-                    return Taken::Answered(reply.response(era, headers));
+                match self.begin(now, context) {
+                    Begun::Answered(reply) => {
+                        return Taken::Answered(reply.response(era, headers));
+                    }
+                    Begun::Waits => {}
+                    Begun::IsAsked(key) => handler = Some(key),
                 }
             }
             arrival => {
@@ -198,13 +219,13 @@ impl Conversation {
         }
         let patience = self.stream_settings().keep_alive;
         // From here on, being dropped means that the client has gone.
-        let waiting = Waiting::new(Arc::clone(self), lane, patience);
+        let waiting = Waiting::new(Arc::clone(self), lane, handler, patience);
         Taken::Waiting(Later::new(waiting, era, accepts, headers))
     }
 
     /// Has a call handled that just came. If it is answered at once, and nothing happens
     /// before, it never is in flight.
-    fn begin(self: &Arc<Self>, now: Instant, context: Context) -> Option<Ready> {
+    fn begin(self: &Arc<Self>, now: Instant, context: Context) -> Begun {
         let key = context.serve().key;
         let started = start(&*self.home.site.service, &context);
         let mut errands = Vec::new();
@@ -216,13 +237,17 @@ impl Conversation {
                     drop(state);
                     self.answered(key, answer, &mut errands);
                     self.serve_all(errands, context.visitor());
-                    return None;
+                    return Begun::Waits;
                 };
                 let call = arrived.call;
                 let reply = state.core.answer(now, call, &context, answer, &mut errands);
                 match reply {
-                    Some(Reply::Text(text)) => return Some(Ready::Text(text.to_bytes())),
-                    Some(Reply::Response(response)) => return Some(Ready::Response(response)),
+                    Some(Reply::Text(text)) => {
+                        return Begun::Answered(Ready::Text(text.to_bytes()));
+                    }
+                    Some(Reply::Response(response)) => {
+                        return Begun::Answered(Ready::Response(response));
+                    }
                     None => {}
                 }
                 // The client is asked.
@@ -238,8 +263,70 @@ impl Conversation {
                 state.enter(now);
                 self.wait(state, context, running);
             }
+            Started::Long(running) => {
+                let mut state = self.lock();
+                state.enter(now);
+                if state.core.machine.is_open(key) {
+                    state.core.keep_here(key, running, context);
+                    self.set_alarm(&mut state);
+                    return Begun::IsAsked(key);
+                }
+                drop(state);
+                context.end();
+                running.abandon();
+            }
         }
-        None
+        Begun::Waits
+    }
+
+    /// Asks the handler of a POST that waits for it: ready when there is no need to ask again.
+    pub(super) fn poll_handler(
+        self: &Arc<Self>,
+        key: ServeKey,
+        task: &mut TaskContext<'_>,
+    ) -> Poll<()> {
+        let Some(mut running) = self.lock().core.take_here(key) else {
+            return Poll::Ready(());
+        };
+        // Without the lock: it may have something to say.
+        let Poll::Ready(answer) = running.poll_answer(task) else {
+            let stopped = self.lock().core.give_back(key, running);
+            return match stopped {
+                Some(running) => {
+                    running.abandon();
+                    Poll::Ready(())
+                }
+                None => Poll::Pending,
+            };
+        };
+        let visitor = running.context().visitor().clone();
+        running.abandon();
+        let mut errands = Vec::new();
+        self.answered(key, answer, &mut errands);
+        self.serve_all(errands, &visitor);
+        Poll::Ready(())
+    }
+
+    /// No POST waits for this handler any more. If it is to go on all the same, it has a task.
+    pub(super) fn part_with(self: &Arc<Self>, key: ServeKey) {
+        let mut state = self.lock();
+        let Some(running) = state.core.take_here(key) else {
+            return;
+        };
+        let context = running.context().clone();
+        match Handle::try_current() {
+            Ok(runtime) => {
+                let worker = Arc::clone(self).work(key, running, context.visitor().clone());
+                // It cannot get to its end before the lock is free.
+                let task = runtime.spawn(worker);
+                state.core.keep(key, task.abort_handle(), context);
+            }
+            // Nothing goes on after the runtime.
+            Err(_) => {
+                drop(state);
+                running.abandon();
+            }
+        }
     }
 
     /// Takes in what a client of 2024-11-05 posted; it is answered on the one stream.
@@ -292,8 +379,9 @@ impl Conversation {
     /// nothing of its caller but what every request says.
     pub(super) fn is_spotless(self: &Arc<Self>) -> bool {
         let state = self.lock();
-        // Whoever has news for it, or tells it of the end, would do so twice.
-        let is_known = Arc::strong_count(self) > 1 || Arc::weak_count(self) > 1;
+        // Whoever has news for it would bring it twice.
+        let known_by = 1 + usize::from(self.has_waited.load(Ordering::Relaxed));
+        let is_known = Arc::strong_count(self) > 1 || Arc::weak_count(self) > known_by;
         !is_known
             && self.principal.get().is_none()
             && self.name.is_unset()
@@ -374,12 +462,7 @@ impl Conversation {
     }
 
     /// Has done what follows from a message.
-    fn go_on(
-        self: &Arc<Self>,
-        mut state: MutexGuard<'_, State>,
-        mut errands: Vec<Output>,
-        visitor: &Visitor,
-    ) {
+    fn go_on(self: &Arc<Self>, mut state: Locked<'_>, mut errands: Vec<Output>, visitor: &Visitor) {
         if state.core.machine.state() == ServerState::Shutdown {
             // It was ended while this was on its way, so nobody will answer.
             state.lanes.close();
@@ -434,7 +517,9 @@ impl Conversation {
         let context = self.context(serve, visitor.clone());
         match start(&*self.home.site.service, &context) {
             Started::Done(answer) => self.answered(key, answer, errands),
-            Started::Waiting(running) => self.wait(self.lock(), context, running),
+            Started::Waiting(running) | Started::Long(running) => {
+                self.wait(self.lock(), context, running);
+            }
         }
     }
 
@@ -444,12 +529,7 @@ impl Conversation {
     }
 
     /// Has a task wait for the answer to a call in flight.
-    fn wait(
-        self: &Arc<Self>,
-        mut state: MutexGuard<'_, State>,
-        context: Context,
-        running: Running,
-    ) {
+    fn wait(self: &Arc<Self>, mut state: Locked<'_>, context: Context, running: Running) {
         let key = context.serve().key;
         if !state.core.machine.is_open(key) {
             // Cancelled while it began. It is dropped without the lock: it is not ours.
@@ -568,9 +648,54 @@ impl Conversation {
         self.me.get().and_then(Weak::upgrade)
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> Locked<'_> {
         // Nothing that runs under the lock can leave it half done.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        Locked {
+            state: self.state.lock().unwrap_or_else(PoisonError::into_inner),
+            stopped: Stopped(Vec::new()),
+        }
+    }
+}
+
+/// The state while it is locked. Handlers that nobody waits for any more are dropped after that:
+/// they may have something to say.
+struct Locked<'a> {
+    /// First, so that it is let go of first.
+    state: MutexGuard<'a, State>,
+    stopped: Stopped,
+}
+
+impl Deref for Locked<'_> {
+    type Target = State;
+
+    fn deref(&self) -> &State {
+        &self.state
+    }
+}
+
+impl DerefMut for Locked<'_> {
+    fn deref_mut(&mut self) -> &mut State {
+        &mut self.state
+    }
+}
+
+impl Drop for Locked<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        if self.state.core.has_stopped() {
+            self.stopped = Stopped(self.state.core.take_stopped());
+        }
+    }
+}
+
+struct Stopped(Vec<Running>);
+
+impl Drop for Stopped {
+    #[inline]
+    fn drop(&mut self) {
+        if !self.0.is_empty() {
+            abandon(std::mem::take(&mut self.0));
+        }
     }
 }
 

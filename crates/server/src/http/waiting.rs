@@ -16,6 +16,7 @@ use switchboard_protocol::http::negotiate::{Accepted, Format};
 use switchboard_protocol::http::server::{Stage, begin_answer, status_for};
 use switchboard_protocol::jsonrpc::{self, ErrorCode, Message};
 use switchboard_protocol::machine::Lane;
+use switchboard_protocol::machine::server::ServeKey;
 use switchboard_transport::http::{Body, accepted, event_stream, events, json, json_in};
 use tokio::time::{Sleep, sleep};
 
@@ -133,6 +134,8 @@ fn room(headers: Arc<HeaderMap>) -> HeaderMap {
 pub(super) struct Waiting {
     conversation: Arc<Conversation>,
     lane: Lane,
+    /// Its handler, as long as it is to be asked here.
+    handler: Option<ServeKey>,
     patience: Duration,
     /// Made when something must be waited for.
     timer: Option<Pin<Box<Sleep>>>,
@@ -142,13 +145,26 @@ pub(super) struct Waiting {
 impl Waiting {
     /// Waits; after so much silence a stream is begun, so that nobody between takes the
     /// connection for dead.
-    pub(super) fn new(conversation: Arc<Conversation>, lane: Lane, patience: Duration) -> Self {
+    pub(super) fn new(
+        conversation: Arc<Conversation>,
+        lane: Lane,
+        handler: Option<ServeKey>,
+        patience: Duration,
+    ) -> Self {
         Self {
             conversation,
             lane,
+            handler,
             patience: patience.max(SHORTEST_PATIENCE),
             timer: None,
             is_answered: false,
+        }
+    }
+
+    /// A handler that has more to do than to answer this POST goes on without it.
+    fn part(&mut self) {
+        if let Some(key) = self.handler.take() {
+            self.conversation.part_with(key);
         }
     }
 }
@@ -157,9 +173,15 @@ impl Future for Waiting {
     type Output = Option<First>;
 
     fn poll(mut self: Pin<&mut Self>, task: &mut TaskContext<'_>) -> Poll<Option<First>> {
+        if let Some(key) = self.handler
+            && self.conversation.poll_handler(key, task).is_ready()
+        {
+            self.handler = None;
+        }
         loop {
             if let Poll::Ready(first) = self.conversation.poll_first(self.lane, task) {
                 self.is_answered = true;
+                self.part();
                 return Poll::Ready(first);
             }
             if self.timer.is_none() {
@@ -184,6 +206,7 @@ impl Drop for Waiting {
         if !self.is_answered {
             self.conversation.lane_gone(self.lane);
         }
+        self.part();
     }
 }
 

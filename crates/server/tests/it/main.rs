@@ -18,6 +18,7 @@ mod access;
 mod asking;
 mod context;
 mod limits;
+mod long;
 mod offers;
 #[cfg(unix)]
 mod process;
