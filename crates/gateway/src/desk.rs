@@ -144,7 +144,10 @@ impl Open {
         match (self.client.get(), &self.asker) {
             (Some(client), _) => client.is_anonymous(),
             (None, Asker::Now(context)) => context.principal().is_none(),
-            (None, Asker::Later(_)) => self.client().is_anonymous(),
+            (None, Asker::Later(later)) => match later.is_anonymous() {
+                Some(is_anonymous) => is_anonymous,
+                None => self.client().is_anonymous(),
+            },
         }
     }
 

@@ -176,7 +176,7 @@ impl<O: Operation> HubCall<O> {
         let method = self.operation.method();
         let subject = Subject::of(&method, &target.name);
         let parent = special.parent.as_ref();
-        let trace = CallTrace::begin(&client.member().meter, subject, parent);
+        let mut trace = CallTrace::begin(&client.member().meter, subject, parent);
         let ready = match client.state() {
             State::Ready(ready) => Some(ready),
             _ => None,

@@ -297,6 +297,11 @@ pub(crate) struct Timed {
 }
 
 impl Timed {
+    /// What is measured begins now.
+    pub(crate) fn restart(&mut self) {
+        self.began = Instant::now();
+    }
+
     /// It is over, with this error if there is one.
     pub(crate) fn end(self, error: Option<&str>) {
         let after = self.began.elapsed();

@@ -102,7 +102,7 @@ pub struct CallTrace {
 }
 
 impl CallTrace {
-    /// A call begins: what is measured begins here, not where it waited for its server to start.
+    /// A call begins.
     ///
     /// If somebody listens, it is a span below its parent, or the first of a trace. If nobody
     /// does, the parent is passed on as it is, and without one there is no trace: a server is
@@ -179,8 +179,12 @@ impl CallTrace {
         call.on_sent(move |id| record_id(&span, id))
     }
 
-    /// The request is of this revision.
-    pub fn sent(&self, revision: Revision) {
+    /// The request goes out now: what is measured begins here, not where the call waited for its
+    /// server to start.
+    pub fn sent(&mut self, revision: Revision) {
+        if let Some(timed) = &mut self.timed {
+            timed.restart();
+        }
         self.span.record("mcp.protocol.version", revision.as_str());
     }
 

@@ -46,7 +46,8 @@ impl<'a> Envelope<'a> {
         }
     }
 
-    fn of_meta(meta: &'a [u8]) -> Self {
+    /// The envelope that the text of a `_meta` is.
+    pub fn of_meta(meta: &'a [u8]) -> Self {
         let mut envelope = Self {
             is_object: meta.first() == Some(&b'{'),
             ..Self::default()

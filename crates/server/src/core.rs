@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
 use std::time::Instant;
 
-use switchboard_protocol::jsonrpc::{ErrorObject, Frame, Malformed, Message, Request};
+use switchboard_protocol::jsonrpc::{ErrorObject, Frame, Malformed, Message, Request, Response};
 use switchboard_protocol::machine::Lane;
 use switchboard_protocol::machine::server::{
     Admitted, Answer, Arrival, Arriving, AskError, AskKey, Input, Output, Reply, Serve, ServeKey,
@@ -183,6 +183,24 @@ impl Core {
     ) -> Option<Reply<'_>> {
         self.check_size(&mut answer);
         self.machine.answer(now, call, context.serve(), answer, out)
+    }
+
+    /// The handler of a call in flight has answered; gives what is to be sent after all that is
+    /// appended.
+    pub(crate) fn answer_in_flight(
+        &mut self,
+        now: Instant,
+        key: ServeKey,
+        mut answer: Answer,
+        out: &mut Vec<Output>,
+    ) -> Option<(Lane, Response)> {
+        self.check_size(&mut answer);
+        let place = out.len();
+        let reply = self.machine.answer_in_flight(now, key, answer, out);
+        if out.len() > place {
+            self.take_own(place, out);
+        }
+        reply
     }
 
     /// A handler has answered.

@@ -226,12 +226,16 @@ where
 
     /// Takes the answer of a handler that was asked here.
     fn take_answer(&mut self, now: Instant, key: ServeKey, answer: Answer) {
-        let input = Input::Answered { key, answer };
         if self.link.has_said() {
             // What the handler said before comes first.
-            self.link.say(Said::Input(input));
-        } else {
-            self.core.handle(now, input, &mut self.out);
+            return self.link.say(Said::Input(Input::Answered { key, answer }));
+        }
+        let reply = self.core.answer_in_flight(now, key, answer, &mut self.out);
+        if let Some((_, response)) = reply {
+            if !self.out.is_empty() {
+                self.settle(now);
+            }
+            self.lines.send_response(&response);
         }
     }
 

@@ -25,8 +25,8 @@ pub(crate) struct LastCaller(Mutex<Option<Known>>);
 struct Known {
     caller: Arc<Caller>,
     log_level: Option<LoggingLevel>,
-    /// What he has declared, as he wrote it with his request.
-    declared: Option<Bytes>,
+    /// What he has said with his request.
+    said: Option<Bytes>,
     whom: Arc<OnBehalf>,
     /// A `_meta` of which nothing goes further.
     meta: Option<Bytes>,
@@ -39,7 +39,10 @@ impl Known {
         let caller = context.caller();
         let is_same = || match (self.caller.revision.era(), caller.revision.era()) {
             (Era::Handshake, Era::Handshake) => self.caller.capabilities == caller.capabilities,
-            (Era::Stateless, Era::Stateless) => declared(context) == self.declared.as_deref(),
+            (Era::Stateless, Era::Stateless) => {
+                let said = context.params().and_then(Payload::meta);
+                said == self.said.as_deref() || declared(said) == declared(self.said.as_deref())
+            }
             _ => false,
         };
         self.log_level == context.log_level() && (Arc::ptr_eq(&self.caller, caller) || is_same())
@@ -60,7 +63,10 @@ impl LastCaller {
         *last = Some(Known {
             caller: Arc::clone(context.caller()),
             log_level: context.log_level(),
-            declared: declared(context).map(Bytes::copy_from_slice),
+            said: context
+                .params()
+                .and_then(Payload::meta)
+                .map(Bytes::copy_from_slice),
             whom: Arc::clone(&whom),
             meta: last.take().and_then(|known| known.meta),
         });
@@ -120,14 +126,16 @@ fn said_by(context: &Context) -> OnBehalf {
 
 /// In his own words.
 fn stateless(context: &Context) -> OnBehalf {
-    let declared = declared(context).and_then(read);
+    let said = context.params().and_then(Payload::meta);
+    let declared = declared(said).and_then(read);
     let mut whom = OnBehalf::new(declared.unwrap_or_else(empty));
     whom.log_level = context.log_level();
     whom
 }
 
-fn declared(context: &Context) -> Option<&[u8]> {
-    Envelope::of(context.params()).client_capabilities
+/// What somebody can do who says this of himself.
+fn declared(said: Option<&[u8]>) -> Option<&[u8]> {
+    Envelope::of_meta(said?).client_capabilities
 }
 
 /// As he would say it now. Whether he wants to hear of a log is seen when there is one.
@@ -176,13 +184,11 @@ fn of_headers(context: &Context) -> Option<TraceContext> {
     Some(parent)
 }
 
-/// May headers repeat arguments of this call?
-pub(super) fn may_repeat(context: &Context) -> bool {
-    context.headers().is_some() && context.revision().era() == Era::Stateless
-}
-
 /// Arguments that headers repeat must be the same there. The server never sees those headers.
 pub(super) fn check_headers(context: &Context, entry: &ToolEntry) -> Result<(), ErrorObject> {
+    if context.headers().is_none() || context.revision().era() != Era::Stateless {
+        return Ok(());
+    }
     let schema = &entry.tool.input_schema;
     if ANNOTATION.find(schema.as_str().as_bytes()).is_none() {
         return Ok(());

@@ -81,7 +81,6 @@ impl Inner {
             let (relay, context) = (Arc::clone(self), context.clone());
             Stage::Long(Box::pin(async move { relay.call_any_tool(&context).await }))
         } else {
-            self.check_headers(&context)?;
             Stage::Sent(self.begin_tool(&context)?)
         };
         Ok(ToolCall {
@@ -144,14 +143,12 @@ impl Inner {
         let Ok(entry) = self.names.tool(&catalog, &name) else {
             return self.begin(context, |hub| hub.call(&name));
         };
+        caller::check_headers(context, &entry)?;
         self.begin(context, |hub| hub.call_listed(&catalog, &entry))
     }
 
     /// Whatever a call of a tool is about to become, its headers must repeat what its arguments say.
     fn check_headers(&self, context: &Context) -> Result<(), ErrorObject> {
-        if !caller::may_repeat(context) {
-            return Ok(());
-        }
         match self.tool_of(context) {
             Some(tool) => caller::check_headers(context, &tool),
             None => Ok(()),

@@ -34,7 +34,7 @@ fn a_call_of_a_tool_says_what_the_conventions_want() {
     ));
     let listener = Listener::default();
     with_default(listener.clone(), || {
-        let trace = CallTrace::begin(&meter, Subject::Tool("create_issue"), None);
+        let mut trace = CallTrace::begin(&meter, Subject::Tool("create_issue"), None);
         trace.sent(switchboard_client::Revision::V2026_07_28);
         trace.has_id(7);
         assert!(trace.context().unwrap().is_sampled());
@@ -152,7 +152,7 @@ fn a_trace_that_is_not_recorded_is_not_recorded_further_on() {
 fn the_time_that_a_server_takes_to_start_is_not_that_of_the_call() {
     let metrics = Metrics::new();
     let meter = metrics.server("lazy");
-    let trace = CallTrace::begin(&meter, Subject::Tool("add"), None);
+    let mut trace = CallTrace::begin(&meter, Subject::Tool("add"), None);
     let waited = std::time::Instant::now();
     while waited.elapsed() < START {}
     trace.sent(switchboard_client::Revision::V2025_11_25);

@@ -279,14 +279,15 @@ impl Conversation {
         Begun::Waits
     }
 
-    /// Asks the handler of a POST that waits for it: ready when there is no need to ask again.
+    /// Asks the handler of a POST that waits for it: ready when there is no need to ask again, with
+    /// what the POST is answered with if that is known by it.
     pub(super) fn poll_handler(
         self: &Arc<Self>,
         key: ServeKey,
         task: &mut TaskContext<'_>,
-    ) -> Poll<()> {
+    ) -> Poll<Option<First>> {
         let Some(mut running) = self.lock().core.take_here(key) else {
-            return Poll::Ready(());
+            return Poll::Ready(None);
         };
         // Without the lock: it may have something to say.
         let Poll::Ready(answer) = running.poll_answer(task) else {
@@ -294,17 +295,46 @@ impl Conversation {
             return match stopped {
                 Some(running) => {
                     running.abandon();
-                    Poll::Ready(())
+                    Poll::Ready(None)
                 }
                 None => Poll::Pending,
             };
         };
         let visitor = running.context().visitor().clone();
         running.abandon();
-        let mut errands = Vec::new();
-        self.answered(key, answer, &mut errands);
+        let (first, errands) = self.answer_post(key, answer);
         self.serve_all(errands, &visitor);
-        Poll::Ready(())
+        Poll::Ready(first)
+    }
+
+    /// The handler of a POST that waits has answered: what it is answered with, unless that goes
+    /// another way, and what is to be handled after it.
+    fn answer_post(
+        self: &Arc<Self>,
+        key: ServeKey,
+        answer: Answer,
+    ) -> (Option<First>, Vec<Output>) {
+        let now = Instant::now();
+        let mut state = self.lock();
+        state.enter(now);
+        state.core.answered(key);
+        let mut out = Vec::new();
+        let reply = state.core.answer_in_flight(now, key, answer, &mut out);
+        if !out.is_empty() {
+            self.settle(&mut state, Stage::Answer, &mut out);
+        }
+        let mut first = None;
+        if let Some((lane, response)) = reply {
+            let message = Message::from(response);
+            match state.lanes.take_undecided(lane) {
+                true => first = Some(First::Answer(message, Stage::Answer)),
+                false => state.lanes.send(self, lane, message, Stage::Answer),
+            }
+        }
+        if state.core.machine.open_questions() > 0 || state.alarm.is_some() {
+            self.set_alarm(&mut state);
+        }
+        (first, out)
     }
 
     /// No POST waits for this handler any more. If it is to go on all the same, it has a task.

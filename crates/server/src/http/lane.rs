@@ -162,6 +162,14 @@ impl Lanes {
         }
     }
 
+    /// Takes a lane on which nothing was sent: false if something was, or its client has gone.
+    pub(super) fn take_undecided(&mut self, lane: Lane) -> bool {
+        let is_undecided = |state: &State| matches!(state.way, Way::Undecided);
+        let found = self.lanes.get(lane.0);
+        let is_free = found.is_some_and(|state| is_undecided(state) && state.first.is_none());
+        is_free && self.lanes.remove(lane.0).is_some()
+    }
+
     /// Sends a message to wherever its lane leads.
     pub(super) fn send(
         &mut self,

@@ -174,9 +174,13 @@ impl Future for Waiting {
 
     fn poll(mut self: Pin<&mut Self>, task: &mut TaskContext<'_>) -> Poll<Option<First>> {
         if let Some(key) = self.handler
-            && self.conversation.poll_handler(key, task).is_ready()
+            && let Poll::Ready(first) = self.conversation.poll_handler(key, task)
         {
             self.handler = None;
+            if first.is_some() {
+                self.is_answered = true;
+                return Poll::Ready(first);
+            }
         }
         loop {
             if let Poll::Ready(first) = self.conversation.poll_first(self.lane, task) {

@@ -5,7 +5,7 @@
 use std::time::Instant;
 
 use crate::envelope::{MemberText, begins_with_server_info, with_members};
-use crate::jsonrpc::{ErrorObject, Notification};
+use crate::jsonrpc::{ErrorObject, Notification, Response};
 use crate::machine::Lane;
 use crate::machine::server::input::{Answer, Caller, Output};
 use crate::machine::server::modern::{self, ResultText};
@@ -33,13 +33,26 @@ impl ServerMachine {
         answer: Answer,
         out: &mut Vec<Output>,
     ) {
-        let Some(in_flight) = self.serving.get(key) else {
-            // Cancelled meanwhile.
-            return;
-        };
+        if let Some((lane, response)) = self.answer_in_flight(now, key, answer, out) {
+            out.push(Output::send(lane, response));
+        }
+    }
+
+    /// The handler of a call in flight has an answer, as [`Input::Answered`](super::Input::Answered)
+    /// says it too: what its client gets, after all that is appended. Nothing if it gets that
+    /// otherwise, must be asked before, or does not wait any more.
+    pub fn answer_in_flight(
+        &mut self,
+        now: Instant,
+        key: ServeKey,
+        answer: Answer,
+        out: &mut Vec<Output>,
+    ) -> Option<(Lane, Response)> {
+        // Otherwise it was cancelled meanwhile.
+        let in_flight = self.serving.get(key)?;
         if !matches!(in_flight.work, Work::Handler) {
             // It has answered already: it asked for input and was dropped.
-            return;
+            return None;
         }
         let params = in_flight.params.as_ref();
         let verdict = judge(
@@ -53,9 +66,21 @@ impl ServerMachine {
                 if outcome.is_ok() {
                     self.session.note_answer(in_flight.method, params);
                 }
-                self.finish(key, outcome, out);
+                let (id, in_flight) = self.serving.take(key)?;
+                self.withdraw_asks_of(key, out);
+                let response = Response::new(id, outcome);
+                match in_flight.batch {
+                    None => Some((in_flight.lane, response)),
+                    batch => {
+                        self.settle(in_flight.lane, batch, response, out);
+                        None
+                    }
+                }
             }
-            Verdict::Asks(result) => self.input_required(now, key, &result, out),
+            Verdict::Asks(result) => {
+                self.input_required(now, key, &result, out);
+                None
+            }
         }
     }
 
