@@ -122,6 +122,13 @@ impl Row {
         }
     }
 
+    /// How much more of a figure it has than another in the same round.
+    pub(crate) fn more_than(&self, key: &str, other: &Self) -> Option<Spread> {
+        let rounds = self.rounds.iter().zip(&other.rounds);
+        let more = rounds.filter_map(|(own, other)| Some(own.get(key)? - other.get(key)?));
+        Spread::of(more.collect())
+    }
+
     pub(crate) fn spread(&self, key: &str) -> Option<Spread> {
         let values = self
             .rounds

@@ -47,6 +47,8 @@ impl Measurement {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Route {
     Start,
+    /// The list of servers that do not run.
+    Listing,
     Sequential,
     Flight(Era),
     Large,
@@ -93,6 +95,7 @@ impl Route {
     pub(crate) fn title(self) -> String {
         match self {
             Self::Start => "stdio: from start to the list of tools".to_owned(),
+            Self::Listing => "stdio: the list of 50 servers, of which none runs".to_owned(),
             Self::Sequential => "stdio: one call after the other".to_owned(),
             Self::Flight(era) => format!("stdio: 64 calls in flight, {}", era.revision()),
             Self::Large => "stdio: texts of 1 MiB".to_owned(),
@@ -106,6 +109,7 @@ impl Route {
     fn driver(self, share: u32) -> Vec<String> {
         let (name, count, warm_up, era) = match self {
             Self::Start => ("start", 50, 0, Era::Handshake),
+            Self::Listing => ("listing", 200, 0, Era::Handshake),
             Self::Sequential => ("sequential", 50_000, 5_000, Era::Handshake),
             Self::Flight(era) => ("flight", 300_000, 20_000, era),
             Self::Large => ("large", 100, 10, Era::Handshake),
@@ -128,6 +132,14 @@ impl Route {
     fn columns(self) -> (&'static [(&'static str, &'static str)], &'static str) {
         match self {
             Self::Start => (&[("start_ms", "ms")], "start_ms"),
+            Self::Listing => (
+                &[
+                    ("first_ms", "first ms"),
+                    ("list_ms", "p50 ms"),
+                    ("loaded_kib", "RSS after KiB"),
+                ],
+                "list_ms",
+            ),
             Self::Sequential => (
                 &[
                     ("p50_us", "p50 µs"),
@@ -183,6 +195,12 @@ impl Candidate {
             command: std::iter::once(program).chain(arguments).collect(),
         }
     }
+
+    /// With fewer calls: it takes long for each.
+    pub(super) fn slow(self) -> Self {
+        let options = &["--count", "500", "--warm-up", "50"];
+        Self { options, ..self }
+    }
 }
 
 fn candidates(programs: &Programs<'_>, route: Route) -> Vec<Candidate> {
@@ -214,7 +232,7 @@ fn candidates(programs: &Programs<'_>, route: Route) -> Vec<Candidate> {
             }
             all
         }
-        Route::Start | Route::Sequential | Route::Flight(_) | Route::Large => {
+        Route::Start | Route::Listing | Route::Sequential | Route::Flight(_) | Route::Large => {
             let mut all = vec![
                 candidate("limit", Role::Limit, &limit_stdio, &[]),
                 candidate(OURS, Role::Ours, programs.ours, &[]),

@@ -31,6 +31,31 @@ pub fn start(options: &Options) -> Result<Figures, String> {
     Ok(vec![("start_ms", microseconds(middle) / 1e3)])
 }
 
+/// The list of tools, again and again, and what is held for it.
+pub fn listing(options: &Options) -> Result<Figures, String> {
+    let mut wire = Wire::open(options)?;
+    let mut times = Vec::new();
+    for id in 1..=options.count {
+        let begun = Instant::now();
+        wire.send(message::request(options.era, id, "tools/list").as_bytes())?;
+        let list = wire.line()?;
+        times.push(begun.elapsed());
+        if memchr::memmem::find(&wire.buffer[list], b"\"echo\"").is_none() {
+            return Err("the server lists no tool named echo".to_owned());
+        }
+    }
+    let resident = wire.server.resident_bytes()?;
+    wire.end()?;
+    let first = times.first().copied().unwrap_or_default();
+    times.sort_unstable();
+    let middle = times.get(times.len() / 2).copied().unwrap_or_default();
+    Ok(vec![
+        ("first_ms", microseconds(first) / 1e3),
+        ("list_ms", microseconds(middle) / 1e3),
+        ("loaded_kib", resident / 1024.0),
+    ])
+}
+
 /// One call after the other.
 pub fn sequential(options: &Options) -> Result<Figures, String> {
     one_by_one(options, &Calls::small(options.era))
