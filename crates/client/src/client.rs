@@ -119,11 +119,16 @@ impl Client {
         spec: Spec,
         host: impl Host,
     ) -> Result<Self, Error> {
-        let shared = Arc::new(Shared::new(&spec, Arc::new(host)));
-        driver::start_in_memory(spec, end, Arc::clone(&shared));
-        let client = Self(Arc::new(Handle { shared }));
+        let client = Self::start_in_memory(end, spec, host);
         client.ready().await?;
         Ok(client)
+    }
+
+    /// The same without waiting for it, see [`start`](Self::start).
+    pub fn start_in_memory(end: End, spec: Spec, host: impl Host) -> Self {
+        let shared = Arc::new(Shared::new(&spec, Arc::new(host)));
+        driver::start_in_memory(spec, end, Arc::clone(&shared));
+        Self(Arc::new(Handle { shared }))
     }
 
     /// Waits until calls can be made.

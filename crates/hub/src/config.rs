@@ -51,6 +51,7 @@ pub(crate) use origin::Grammar;
 pub use origin::{Dialect, Origin};
 pub use page::{Position, SyntaxFault};
 pub use problem::{Problem, ProblemKind, Severity};
+pub(crate) use resolve::bounded;
 pub use resolve::{ResolveError, ResolveErrorKind, Resolved, ResolvedAuth, ResolvedOAuth, resolve};
 pub use server::{Location, ServerConfig, ServerLimits, ServerTimeouts, Sharing, Start};
 pub use transport::{HttpConfig, StdioConfig, TransportConfig};

@@ -70,6 +70,7 @@ impl ResourceWatch {
                 return Ok(());
             };
             let change = tokio::select! {
+                biased;
                 change = standing.subscription.next() => change,
                 // A session that was lost and found.
                 state = standing.states.next() => match state {

@@ -118,16 +118,21 @@ pub fn resolve(
         TransportConfig::Http(http) => filling.http(http, Spec::url)?,
         TransportConfig::Sse(http) => filling.http(http, Spec::sse)?,
     };
-    resolved.spec = resolved
-        .spec
+    resolved.spec = bounded(server, resolved.spec);
+    Ok(resolved)
+}
+
+/// With the name of the server and all that is said of it but where it is.
+pub(crate) fn bounded(server: &ServerConfig, spec: Spec) -> Spec {
+    let spec = spec
         .name(&server.name)
         .timeouts(timeouts(server))
         .limits(limits(server));
     // The old transport has a mode of its own.
-    if server.mode != Mode::Auto {
-        resolved.spec = resolved.spec.mode(server.mode);
+    match server.mode {
+        Mode::Auto => spec,
+        mode => spec.mode(mode),
     }
-    Ok(resolved)
 }
 
 type Variables = Vec<(String, Option<Secret>)>;

@@ -1,11 +1,13 @@
 //! What can be set about a hub, and the values it has otherwise.
 
 use std::fmt;
+use std::hash::{BuildHasher, RandomState};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use switchboard_auth::{AuthError, OAuth, OAuthBuilder};
+use switchboard_client::memory::End;
 use switchboard_client::types::LoggingLevel;
 use switchboard_client::{Host, NoHost};
 
@@ -45,9 +47,14 @@ pub(crate) struct Settings {
     pub(crate) has_resource_tools: bool,
     /// What was approved, to begin with. None: nobody has to approve anything.
     pub(crate) lock: Option<Lock>,
+    /// Servers of this very process.
+    pub(crate) in_process: Box<Connector>,
+    /// Something that differs from server to server, for who tries again when.
+    pub(crate) chance: Box<dyn Fn() -> u16 + Send + Sync>,
 }
 
 pub(crate) type HostMaker = dyn Fn(&str) -> Arc<dyn Host> + Send + Sync;
+type Connector = dyn Fn(&ServerConfig) -> Option<End> + Send + Sync;
 type LoginMaker = dyn Fn(LoginRequest<'_>) -> Result<OAuth, AuthError> + Send + Sync;
 
 /// A login that is to be described.
@@ -80,6 +87,8 @@ impl HubBuilder {
                 cache: None,
                 has_resource_tools: false,
                 lock: None,
+                in_process: Box::new(|_| None),
+                chance: Box::new(|| RandomState::new().hash_one(0u8) as u16),
             },
             naming: Naming::default(),
             servers: Vec::new(),
@@ -196,6 +205,24 @@ impl HubBuilder {
     /// [`Hub::set_lock`] puts another one in its place.
     pub fn lock(mut self, lock: Lock) -> Self {
         self.settings.lock = Some(lock);
+        self
+    }
+
+    /// Servers that live in this very process. Each time that a server is to be started this is asked
+    /// first; if it gives the near end of a pipe, the server is at the other end, and what its
+    /// configuration says of programs and addresses does not matter. It must not block.
+    pub fn in_process(
+        mut self,
+        connect: impl Fn(&ServerConfig) -> Option<End> + Send + Sync + 'static,
+    ) -> Self {
+        self.settings.in_process = Box::new(connect);
+        self
+    }
+
+    /// Where chance comes from: servers that end together do not come back together. For those who
+    /// want each run to be the same.
+    pub fn chance(mut self, roll: impl Fn() -> u16 + Send + Sync + 'static) -> Self {
+        self.settings.chance = Box::new(roll);
         self
     }
 

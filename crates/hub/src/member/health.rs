@@ -73,6 +73,7 @@ impl Health {
                 }
             };
             tokio::select! {
+                biased;
                 () = uses.suspected() => {}
                 () = time => {}
             }

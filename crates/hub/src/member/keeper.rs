@@ -173,7 +173,12 @@ impl Keeper {
 
     /// Waits before the next try.
     async fn wait(&mut self, reason: Arc<str>, class: Class, ready_for: Option<Duration>) -> Next {
-        let Some(wait) = self.backoff.ended(ready_for, chance()) else {
+        let Some(hub) = self.hub.upgrade() else {
+            return Next::Over;
+        };
+        let chance = (hub.settings.chance)();
+        drop(hub);
+        let Some(wait) = self.backoff.ended(ready_for, chance) else {
             let reason = format!("it ended {} times in a row: {reason}", self.backoff.ends());
             return Next::Rest(MemberState::Failed {
                 reason: reason.into(),
@@ -189,13 +194,9 @@ impl Keeper {
         });
         let until = Instant::now() + wait;
         loop {
+            // Whoever is to end is not started before.
             tokio::select! {
-                () = sleep_until(until) => {
-                    if let Some(member) = self.member.upgrade() {
-                        member.meter.restarted();
-                    }
-                    return Next::Connect;
-                }
+                biased;
                 order = self.orders.recv() => match order {
                     None | Some(Order::End) => return Next::Over,
                     Some(Order::Connect(begun)) => {
@@ -210,6 +211,12 @@ impl Keeper {
                     // It comes back as soon as it may.
                     Some(Order::Wake) => {}
                 },
+                () = sleep_until(until) => {
+                    if let Some(member) = self.member.upgrade() {
+                        member.meter.restarted();
+                    }
+                    return Next::Connect;
+                }
             }
         }
     }
@@ -348,11 +355,4 @@ pub(super) fn lost(client: &Client, ready_for: Option<Duration>) -> Next {
             ready_for,
         },
     }
-}
-
-/// Something that differs from server to server.
-fn chance() -> u16 {
-    use std::hash::{BuildHasher, RandomState};
-
-    RandomState::new().hash_one(0u8) as u16
 }

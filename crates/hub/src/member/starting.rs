@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use switchboard_auth::{Bearer, OAuth, Place, TokenSource};
 use switchboard_client::{Class, Client, Host, Spec, State};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep_until};
 
 use super::keeper::{Keeper, Next, lost};
-use crate::config::{Resolved, ResolvedAuth, ServerConfig, resolve};
+use crate::config::{Resolved, ResolvedAuth, ServerConfig, bounded, resolve};
 use crate::host::MemberHost;
-use crate::hub::{HostMaker, LoginRequest, Settings};
+use crate::hub::{HostMaker, LoginRequest, Settings, Shared};
 use crate::state::MemberState;
 use crate::trace::Endpoint;
 
@@ -24,9 +25,10 @@ impl Keeper {
             let mut turn = std::pin::pin!(starts.acquire_owned());
             loop {
                 tokio::select! {
+                    biased;
+                    order = self.orders.recv() => self.obey(order)?,
                     // It is never closed.
                     turn = &mut turn => break turn.ok(),
-                    order = self.orders.recv() => self.obey(order)?,
                 }
             }
         };
@@ -38,35 +40,28 @@ impl Keeper {
                 class: Class::Caller,
             }));
         }
-        let mut preparing = {
-            let (settings, config) = (Arc::clone(&hub.settings), Arc::clone(&config));
-            let host = Arc::clone(&self.host);
-            spawn_blocking(move || prepare(&settings, &config, &*host))
-        };
-        // Those who wait for the hub to be gone do not wait for this.
-        drop(hub);
-        let prepared = loop {
-            tokio::select! {
-                prepared = &mut preparing => break prepared,
-                () = sleep_until(patience), if turn.is_some() => turn = None,
-                order = self.orders.recv() => if let Err(next) = self.obey(order) {
-                    // It may run programs, which are not left behind.
-                    let _ = preparing.await;
-                    return Err(next);
-                },
+        let near = (hub.settings.in_process)(&config);
+        let (end, prepared) = match near {
+            Some(end) => {
+                let prepared = Prepared {
+                    spec: bounded(&config, Spec::in_memory()),
+                    host: (self.host)(&config.name),
+                    endpoint: Endpoint::pipe(),
+                };
+                drop(hub);
+                (Some(end), prepared)
             }
+            None => (
+                None,
+                self.prepare(hub, Arc::clone(&config), &mut turn, patience)
+                    .await?,
+            ),
         };
-        // Whoever panics has said so on standard error.
-        let prepared = prepared.unwrap_or_else(|_| Err(Arc::from("its preparation panicked")));
         let Prepared {
             mut spec,
             host,
             endpoint,
-        } = prepared.map_err(|reason| {
-            // What is said is wrong, or what it refers to is not there.
-            let class = Class::Caller;
-            Next::Rest(MemberState::Failed { reason, class })
-        })?;
+        } = prepared;
         if let Some(member) = self.member.upgrade() {
             member.meter.set_endpoint(endpoint);
         }
@@ -75,10 +70,20 @@ impl Keeper {
         }
         self.spec = Some(spec.clone());
         let host = MemberHost::new(host, &self.hub, &config.name);
-        let client = Client::start(spec, host);
+        let client = match end {
+            Some(end) => Client::start_in_memory(end, spec, host),
+            None => Client::start(spec, host),
+        };
         let mut states = client.states();
         loop {
             tokio::select! {
+                biased;
+                order = self.orders.recv() => {
+                    if let Err(next) = self.obey(order) {
+                        client.close().await;
+                        return Err(next);
+                    }
+                }
                 state = states.until(|state| matches!(state, State::Ready(_))) => {
                     return match state {
                         Some(_) => Ok(client),
@@ -86,14 +91,42 @@ impl Keeper {
                     };
                 }
                 () = sleep_until(patience), if turn.is_some() => turn = None,
-                order = self.orders.recv() => {
-                    if let Err(next) = self.obey(order) {
-                        client.close().await;
-                        return Err(next);
-                    }
-                }
             }
         }
+    }
+
+    /// Has the configuration filled in where it may take its time.
+    async fn prepare(
+        &mut self,
+        hub: Arc<Shared>,
+        config: Arc<ServerConfig>,
+        turn: &mut Option<OwnedSemaphorePermit>,
+        patience: Instant,
+    ) -> Result<Prepared, Next> {
+        let settings = Arc::clone(&hub.settings);
+        let host = Arc::clone(&self.host);
+        let mut preparing = spawn_blocking(move || prepare(&settings, &config, &*host));
+        // Those who wait for the hub to be gone do not wait for this.
+        drop(hub);
+        let prepared = loop {
+            tokio::select! {
+                biased;
+                order = self.orders.recv() => if let Err(next) = self.obey(order) {
+                    // It may run programs, which are not left behind.
+                    let _ = preparing.await;
+                    return Err(next);
+                },
+                prepared = &mut preparing => break prepared,
+                () = sleep_until(patience), if turn.is_some() => *turn = None,
+            }
+        };
+        // Whoever panics has said so on standard error.
+        let prepared = prepared.unwrap_or_else(|_| Err(Arc::from("its preparation panicked")));
+        prepared.map_err(|reason| {
+            // What is said is wrong, or what it refers to is not there.
+            let class = Class::Caller;
+            Next::Rest(MemberState::Failed { reason, class })
+        })
     }
 }
 
