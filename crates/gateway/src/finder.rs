@@ -7,7 +7,6 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Instant;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -23,6 +22,7 @@ use switchboard_server::{About, Answer, Call, Connection, Context, Reply, Servic
 
 use crate::gate::Gate;
 use crate::relay::{Fits, answer_with};
+use crate::turnstile::now;
 
 /// A gate whose tools are found and called by two of its own.
 pub(crate) struct Finder {
@@ -60,7 +60,7 @@ impl Finder {
 
     fn find(&self, find: &Find, context: &Context) -> Answer {
         // To search costs more than to look something up.
-        let _pass = match self.gate.turnstile.enter(Instant::now, context.principal()) {
+        let _pass = match self.gate.turnstile.enter(now, context.principal()) {
             Ok(pass) => pass,
             Err(error) => return Answer::Error(error),
         };

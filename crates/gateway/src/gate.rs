@@ -16,7 +16,7 @@ use switchboard_server::{About, Answer, Call, Connection, Context, Reply, Servic
 
 use crate::audit::{Audit, Entry};
 use crate::relay::Relay;
-use crate::turnstile::{Pass, Turnstile};
+use crate::turnstile::{Pass, Turnstile, now};
 
 /// A relay, and what stands before it.
 pub(crate) struct Gate {
@@ -40,7 +40,7 @@ impl Service for Gate {
             let (audit, profile) = (audit.clone(), self.profile.clone());
             Box::new(Noted::begin(audit, &self.relay, profile, call.context))
         });
-        let pass = match self.turnstile.enter(Instant::now, call.context.principal()) {
+        let pass = match self.turnstile.enter(now, call.context.principal()) {
             Ok(pass) => pass,
             Err(error) => {
                 let answer = Answer::Error(error);
@@ -186,7 +186,7 @@ impl Noted {
         let caller = context.principal();
         Self {
             audit,
-            began: Instant::now(),
+            began: now(),
             time: SystemTime::now(),
             caller: caller.map(|one| (one.issuer.clone(), one.subject.clone())),
             profile,

@@ -188,6 +188,11 @@ impl Turnstile {
     }
 }
 
+/// The time, by the clock of the runtime.
+pub(crate) fn now() -> Instant {
+    tokio::time::Instant::now().into_std()
+}
+
 /// A call that was let in.
 #[derive(Debug)]
 pub(crate) struct Pass {

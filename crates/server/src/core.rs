@@ -21,6 +21,7 @@ use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
 
 use crate::audience::Audience;
+use crate::clock;
 use crate::context::{Context, Visitor};
 use crate::limits::Limits;
 use crate::link::Link;
@@ -47,7 +48,7 @@ impl Site {
     /// When a call that begins now will be given up.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         let limit = self.limits.handler?;
-        Instant::now().checked_add(limit)
+        clock::now().checked_add(limit)
     }
 
     /// What a machine is set up with.

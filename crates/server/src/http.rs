@@ -32,6 +32,7 @@ use switchboard_transport::http::{
 use tokio::sync::Semaphore;
 
 use crate::audience::Audience;
+use crate::clock;
 use crate::context::Visitor;
 use crate::core::Site;
 
@@ -126,7 +127,7 @@ impl Conversations {
 
     /// Ends sessions that nobody has used for long.
     pub(crate) fn sweep(&self) {
-        let now = Instant::now();
+        let now = clock::now();
         if self.sessions.next_sweep().is_some_and(|due| due <= now) {
             for lapsed in self.sessions.sweep(now) {
                 lapsed.close();
@@ -178,7 +179,7 @@ impl Conversations {
     /// Finds who answers a POST, and has it taken in.
     fn take(&self, post: Post) -> Result<(Taken, After), Box<Response<Body>>> {
         let endpoint = &self.home.settings.endpoint;
-        let now = Instant::now();
+        let now = clock::now();
         match &post.admission {
             Admission::Stateless if !can_be_answered(&post) => {
                 let wanted = Format::EventStream.media_type();
@@ -312,7 +313,7 @@ impl Host for Conversations {
 
     async fn get(self: Arc<Self>, get: Get) -> Response<Body> {
         let session = get.session.as_ref();
-        match session.and_then(|id| self.find(Instant::now(), id, get.principal.as_deref())) {
+        match session.and_then(|id| self.find(clock::now(), id, get.principal.as_deref())) {
             Some(conversation) => conversation.listen(get.last_event_id.as_deref()),
             None => self.unknown_session(),
         }
@@ -337,7 +338,7 @@ impl Host for Conversations {
         let conversation = Conversation::new(Arc::clone(&self.home), machine, Kind::Old);
         let inserted = self
             .sessions
-            .insert(Instant::now(), conversation, get.principal.clone());
+            .insert(clock::now(), conversation, get.principal.clone());
         let (id, conversation) = match inserted {
             Ok(inserted) => inserted,
             Err(full) => return full.response(),
@@ -362,7 +363,7 @@ impl Host for Conversations {
     }
 
     async fn old_post(self: Arc<Self>, post: OldPost) -> Response<Body> {
-        match self.find(Instant::now(), &post.session, post.principal.as_deref()) {
+        match self.find(clock::now(), &post.session, post.principal.as_deref()) {
             Some(conversation) => {
                 let visitor = Visitor {
                     principal: post.principal,

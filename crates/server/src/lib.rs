@@ -54,6 +54,7 @@ pub mod access;
 mod arguments;
 mod audience;
 mod catalog;
+mod clock;
 mod completion;
 mod connection;
 mod context;

@@ -26,6 +26,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::oneshot;
 use tokio::time::{Sleep, sleep_until};
 
+use crate::clock;
 use crate::context::{Context, Visitor};
 use crate::core::{Core, Site, abandon};
 use crate::link::{Asked, Link, Session, SessionName};
@@ -143,7 +144,7 @@ where
                     Poll::Ready(Ok(true)) => continue,
                     Poll::Ready(Ok(false)) => {
                         if let Some(line) = self.lines.finish_line() {
-                            self.receive(Instant::now(), line);
+                            self.receive(clock::now(), line);
                         }
                         self.drain();
                         continue;
@@ -178,7 +179,7 @@ where
         );
         self.link.take(&mut said, &mut woken, task.waker());
         if !(said.is_empty() && woken.is_empty()) {
-            let now = Instant::now();
+            let now = clock::now();
             self.take_each(now, &mut said);
             for place in woken.drain(..) {
                 self.ask(now, place);
@@ -250,7 +251,7 @@ where
                 self.last_context = None;
                 return true;
             };
-            let now = *now.get_or_insert_with(Instant::now);
+            let now = *now.get_or_insert_with(clock::now);
             self.receive(now, line);
         }
         self.last_context = None;
@@ -375,13 +376,13 @@ where
 
     /// Whatever still works is told to stop, and its caller is told.
     fn close(&mut self) {
-        self.handle(Instant::now(), Input::Close);
+        self.handle(clock::now(), Input::Close);
         self.state = State::Closing(self.drained());
     }
 
     /// Until when what is under way may go on.
     fn drained(&self) -> Instant {
-        let now = Instant::now();
+        let now = clock::now();
         let drain = self.site.limits.drain.min(LONGEST_DRAIN);
         now.checked_add(drain).unwrap_or(now)
     }

@@ -7,7 +7,6 @@ use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
-use std::time::Instant;
 
 use ::http::{Request, Response};
 use switchboard_protocol::Revision;
@@ -19,6 +18,7 @@ use tokio::net::{TcpListener, ToSocketAddrs};
 use tokio::task::JoinSet;
 
 use crate::audience::Audience;
+use crate::clock;
 use crate::core;
 use crate::http::Conversations;
 use crate::limits::Limits;
@@ -320,8 +320,8 @@ async fn sweep(conversations: &[&Conversations]) {
     loop {
         let due = conversations.iter().filter_map(|one| one.next_sweep());
         let due = due.min();
-        let later = Instant::now() + SWEEP_INTERVAL;
-        let next = due.map_or(later, |due| due.clamp(Instant::now(), later));
+        let later = clock::now() + SWEEP_INTERVAL;
+        let next = due.map_or(later, |due| due.clamp(clock::now(), later));
         tokio::time::sleep_until(next.into()).await;
         for one in conversations {
             one.sweep();

@@ -33,6 +33,7 @@ use tokio::task::AbortHandle;
 use super::Home;
 use super::lane::{First, Lanes, Resumes};
 use super::waiting::{Later, Ready, Taken, Waiting};
+use crate::clock;
 use crate::connection::Connection;
 use crate::context::{Context, Visitor};
 use crate::core::{Core, abandon};
@@ -314,7 +315,7 @@ impl Conversation {
         key: ServeKey,
         answer: Answer,
     ) -> (Option<First>, Vec<Output>) {
-        let now = Instant::now();
+        let now = clock::now();
         let mut state = self.lock();
         state.enter(now);
         state.core.answered(key);
@@ -634,7 +635,7 @@ impl Conversation {
         input: Input,
         out: &mut Vec<Output>,
     ) {
-        let now = Instant::now();
+        let now = clock::now();
         state.enter(now);
         state.core.handle(now, input, out);
         self.settle(state, stage, out);
@@ -742,7 +743,7 @@ impl Link for Conversation {
         if let Some(me) = self.me() {
             let mut state = me.lock();
             let mut out = Vec::new();
-            let now = Instant::now();
+            let now = clock::now();
             state.enter(now);
             state.core.ask(now, key, method, params, asker, &mut out);
             me.settle(&mut state, Stage::Answer, &mut out);
@@ -776,7 +777,7 @@ impl Link for Conversation {
     fn release(&self, key: ServeKey, retry: Duration) {
         if let Some(me) = self.me() {
             let mut state = me.lock();
-            state.enter(Instant::now());
+            state.enter(clock::now());
             if let Some(lane) = state.core.machine.lane(key) {
                 state.lanes.release(&me, lane, retry);
             }
