@@ -9,28 +9,20 @@ use switchboard_protocol::types::{
 use super::{Inner, tasks};
 
 impl Inner {
-    /// What can be served. As long as a server is not known, it may be anything.
+    /// What can be served: anything. Servers come and go while a client is there, with a new
+    /// configuration or by themselves, and one of the handshake era is told only once.
     pub(super) fn capabilities(&self) -> ServerCapabilities {
-        let mut has = Offered::default();
+        let mut capabilities = everything();
         let mut of_tasks = ServerCapabilities::default();
         for server in self.hub.servers() {
             match server.state {
                 MemberState::Ready(ready) | MemberState::ListingFailed { ready, .. } => {
-                    let capabilities = &ready.capabilities;
-                    has.tools |= capabilities.has_tools();
-                    has.prompts |= capabilities.prompts.is_some();
-                    has.resources |= capabilities.resources.is_some();
-                    has.completions |= capabilities.completions.is_some();
-                    tasks::add(&mut of_tasks, ready.revision.era(), capabilities);
+                    tasks::add(&mut of_tasks, ready.revision.era(), &ready.capabilities);
                 }
                 MemberState::Disabled => {}
-                _ => {
-                    has = Offered::ALL;
-                    add_tasks_of_unknown(&mut of_tasks);
-                }
+                _ => add_tasks_of_unknown(&mut of_tasks),
             }
         }
-        let mut capabilities = has.capabilities();
         capabilities.tasks = of_tasks.tasks;
         let mut extensions = of_tasks.extensions.unwrap_or_default();
         extensions.extend(self.extensions());
@@ -68,44 +60,19 @@ fn add_tasks_of_unknown(capabilities: &mut ServerCapabilities) {
     extensions.insert(TASKS_EXTENSION.to_owned(), json!({}));
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-struct Offered {
-    tools: bool,
-    prompts: bool,
-    resources: bool,
-    completions: bool,
-}
-
-impl Offered {
-    const ALL: Self = Self {
-        tools: true,
-        prompts: true,
-        resources: true,
-        completions: true,
-    };
-
-    fn capabilities(self) -> ServerCapabilities {
-        let mut capabilities = ServerCapabilities::default();
-        capabilities.logging = Some(serde_json::Map::new());
-        if self.tools {
-            let mut tools = ToolsCapability::default();
-            tools.list_changed = Some(true);
-            capabilities.tools = Some(tools);
-        }
-        if self.prompts {
-            let mut prompts = PromptsCapability::default();
-            prompts.list_changed = Some(true);
-            capabilities.prompts = Some(prompts);
-        }
-        if self.resources {
-            let mut resources = ResourcesCapability::default();
-            resources.list_changed = Some(true);
-            resources.subscribe = Some(true);
-            capabilities.resources = Some(resources);
-        }
-        if self.completions {
-            capabilities.completions = Some(serde_json::Map::new());
-        }
-        capabilities
-    }
+fn everything() -> ServerCapabilities {
+    let mut tools = ToolsCapability::default();
+    tools.list_changed = Some(true);
+    let mut prompts = PromptsCapability::default();
+    prompts.list_changed = Some(true);
+    let mut resources = ResourcesCapability::default();
+    resources.list_changed = Some(true);
+    resources.subscribe = Some(true);
+    let mut capabilities = ServerCapabilities::default();
+    capabilities.logging = Some(serde_json::Map::new());
+    capabilities.tools = Some(tools);
+    capabilities.prompts = Some(prompts);
+    capabilities.resources = Some(resources);
+    capabilities.completions = Some(serde_json::Map::new());
+    capabilities
 }
