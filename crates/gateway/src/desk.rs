@@ -38,7 +38,7 @@ pub(crate) struct Desk {
 struct Calls {
     places: Vec<Option<Arc<Open>>>,
     free: Vec<usize>,
-    /// Whose those were that have ended, the last ones, where callers are known.
+    /// Whose those were that have ended without a result, the last ones, where callers are known.
     ended: VecDeque<(Arc<str>, u64, Identity)>,
 }
 
@@ -139,18 +139,6 @@ impl Open {
         })
     }
 
-    /// Is it nobody's in particular?
-    fn is_anonymous(&self) -> bool {
-        match (self.client.get(), &self.asker) {
-            (Some(client), _) => client.is_anonymous(),
-            (None, Asker::Now(context)) => context.principal().is_none(),
-            (None, Asker::Later(later)) => match later.is_anonymous() {
-                Some(is_anonymous) => is_anonymous,
-                None => self.client().is_anonymous(),
-            },
-        }
-    }
-
     /// Until it is dropped, the server waits for an answer.
     pub(crate) fn waits(self: &Arc<Self>) -> Waiting {
         self.waits_for.fetch_add(1, Ordering::Relaxed);
@@ -197,11 +185,11 @@ impl Witness for Open {
         }
     }
 
-    fn ends(&self) {
+    fn ends(&self, has_result: bool) {
         let Some(entry) = self.entry.get() else {
             return;
         };
-        let ended = match self.is_anonymous() {
+        let ended = match has_result || self.client().is_anonymous() {
             true => None,
             false => Some((Arc::clone(&entry.server), entry.call, self.client().clone())),
         };
@@ -317,14 +305,20 @@ impl Desk {
             .then_some(first)
     }
 
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.calls().places.iter().flatten().count()
+    }
+
     fn calls(&self) -> MutexGuard<'_, Calls> {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The call that a question is likely to be about, of those whose clients may know of each other:
-/// one that does not wait for an answer already, if all such are of one client; if there is none,
-/// the one that was asked about last, as servers ask several things at once.
+/// one that does not wait for an answer already, if all such are of one client; if there is none
+/// and all are of one client, the one that was asked about last, as servers ask several things at
+/// once.
 fn likely<'a>(calls: impl Iterator<Item = (u64, &'a Arc<Open>)> + Clone) -> Option<&'a Arc<Open>> {
     let (_, any) = calls.clone().next()?;
     let mut all = calls.clone();
@@ -334,8 +328,12 @@ fn likely<'a>(calls: impl Iterator<Item = (u64, &'a Arc<Open>)> + Clone) -> Opti
     let calls = calls.filter(|(_, open)| !open.has_ended());
     let busy = || calls.clone().filter(|(_, open)| !open.is_waiting());
     let Some((_, last)) = busy().max_by_key(|(call, _)| *call) else {
-        let asked = calls.max_by_key(|(_, open)| open.last_asked.load(Ordering::Relaxed));
-        return asked.map(|(_, open)| open);
+        let asked = calls.clone();
+        let asked = asked.max_by_key(|(_, open)| open.last_asked.load(Ordering::Relaxed));
+        let (_, last) = asked?;
+        let mut all = calls;
+        let is_one = all.all(|(_, open)| open.client().is_same(last.client()));
+        return is_one.then_some(last);
     };
     busy()
         .all(|(_, open)| open.client().is_same(last.client()))
@@ -361,7 +359,7 @@ pub(crate) mod tests {
 
     impl Drop for Entered {
         fn drop(&mut self) {
-            self.0.ends();
+            self.0.ends(false);
         }
     }
 

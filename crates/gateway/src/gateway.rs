@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use switchboard_hub::{Hub, HubBuilder, Prefix, Profile, ServerStatus};
@@ -18,12 +18,14 @@ use crate::desk::Desk;
 use crate::finder::Finder;
 use crate::gate::Gate;
 use crate::limit::GatewayLimits;
+use crate::load::GatewayLoad;
 use crate::lot::Lot;
 use crate::opening::Opening;
 use crate::relay::{Parts, Relay, Tasks};
 use crate::rooms::Rooms;
 use crate::server_host::ServerHost;
 use crate::turnstile::{CallerLimits, Turnstile};
+use crate::watches::Watches;
 
 /// Many servers, served as one.
 ///
@@ -39,6 +41,9 @@ pub struct Gateway {
     turnstile: Arc<Turnstile>,
     lot: Arc<Lot>,
     opening: Opening,
+    desk: Arc<Desk>,
+    /// What there is for each of its sites.
+    kept: Vec<(Weak<Rooms>, Weak<Watches>)>,
     tasks: Vec<AbortHandle>,
 }
 
@@ -105,6 +110,21 @@ impl Gateway {
     /// Must callers over HTTP prove who they are?
     pub fn is_locked(&self) -> bool {
         self.door.is_locked()
+    }
+
+    /// How much is under way now.
+    pub fn load(&self) -> GatewayLoad {
+        let mut load = GatewayLoad {
+            calls: self.turnstile.numbers().0,
+            parked: self.lot.len(),
+            asking: self.desk.len(),
+            ..GatewayLoad::default()
+        };
+        for (rooms, watches) in &self.kept {
+            load.rooms += rooms.upgrade().map_or(0, |rooms| rooms.len());
+            load.watched += watches.upgrade().map_or(0, |watches| watches.len());
+        }
+        load
     }
 
     pub(crate) fn profiles(&self) -> &[(Arc<str>, Site)] {
@@ -280,7 +300,7 @@ impl GatewayBuilder {
         ));
         let turnstile = Arc::new(Turnstile::new(self.limits.clone(), self.special));
         let opening = Opening::new();
-        let mut running = Vec::new();
+        let (mut running, mut kept) = (Vec::new(), Vec::new());
         let mut site = |profile: Option<&Profile>| {
             let hub = match profile {
                 Some(profile) => hub.narrowed(profile.clone()),
@@ -288,12 +308,14 @@ impl GatewayBuilder {
             };
             let rooms = Rooms::new(hub.clone(), Arc::clone(&desk));
             running.push(tokio::spawn(Rooms::tidy(Arc::downgrade(&rooms))).abort_handle());
+            let watches = Arc::default();
+            kept.push((Arc::downgrade(&rooms), Arc::downgrade(&watches)));
             let parts = Parts {
                 hub: hub.clone(),
                 rooms,
                 opening: opening.clone(),
                 lot: Arc::clone(&lot),
-                watches: Arc::default(),
+                watches,
                 tasks: Arc::clone(&tasks),
             };
             let gate = Gate {
@@ -323,6 +345,8 @@ impl GatewayBuilder {
             turnstile,
             lot,
             opening,
+            desk,
+            kept,
             tasks: running,
             hub,
         }

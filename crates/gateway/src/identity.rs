@@ -7,11 +7,12 @@ use switchboard_server::{Connection, Context};
 
 /// Who made a call, as far as it can be known.
 ///
-/// A client of the handshake era is its connection. One of the stateless era has none: it is who
-/// its key says it is, under the name that it gives itself.
+/// A client of the handshake era is its connection, and so is one on a pipe. One of the stateless
+/// era over HTTP has none: it is who its key says it is, under the name that it gives itself.
 #[derive(Clone, Debug)]
 pub(crate) struct Identity {
     connection: Option<Connection>,
+    is_on_pipe: bool,
     /// The issuer of its token and whom that stands for.
     principal: Option<(Option<String>, String)>,
     /// What a client without a connection calls itself.
@@ -20,9 +21,11 @@ pub(crate) struct Identity {
 
 impl Identity {
     pub(crate) fn of(context: &Context) -> Self {
-        let is_stateless = context.revision().era() == Era::Stateless;
+        let is_on_pipe = context.headers().is_none();
+        let is_stateless = context.revision().era() == Era::Stateless && !is_on_pipe;
         Self {
             connection: context.connection(),
+            is_on_pipe,
             principal: context
                 .principal()
                 .map(|principal| (principal.issuer.clone(), principal.subject.clone())),
@@ -32,12 +35,14 @@ impl Identity {
 
     /// The one who listens on this connection, who is of the stateless era.
     pub(crate) fn of_listener(connection: &Connection, caller: &Caller) -> Self {
+        let is_on_pipe = connection.is_pipe();
         Self {
             connection: Some(connection.clone()),
+            is_on_pipe,
             principal: connection
                 .principal()
                 .map(|principal| (principal.issuer.clone(), principal.subject.clone())),
-            stateless: Some(caller.info.clone()),
+            stateless: (!is_on_pipe).then(|| caller.info.clone()),
         }
     }
 
@@ -45,6 +50,7 @@ impl Identity {
     pub(crate) const fn nobody() -> Self {
         Self {
             connection: None,
+            is_on_pipe: false,
             principal: None,
             stateless: None,
         }
@@ -55,6 +61,7 @@ impl Identity {
     pub(crate) fn with_key(key: Option<&str>) -> Self {
         Self {
             connection: None,
+            is_on_pipe: false,
             principal: key.map(|key| (None, key.to_owned())),
             stateless: Some(None),
         }
@@ -70,22 +77,36 @@ impl Identity {
     }
 
     pub(crate) fn is_same(&self, other: &Self) -> bool {
-        let connections = (&self.connection, &other.connection);
-        if let (Some(connection), Some(other)) = connections
-            && connection.is_same(other)
-        {
+        if self.is_on_same_connection(other) {
             return true;
         }
         self.stateless.is_some() && self.stateless == other.stateless && self.has_same_rights(other)
     }
 
-    /// Is it nobody in particular? Where callers are known, nobody is.
-    pub(crate) const fn is_anonymous(&self) -> bool {
-        self.principal.is_none()
+    /// Has it a key that says who it is?
+    pub(crate) const fn has_key(&self) -> bool {
+        self.principal.is_some()
     }
 
-    /// May the one know what the other does? Those without keys are all on this machine.
+    /// Is it nobody in particular? Where callers are known, nobody is, and nobody on a pipe.
+    pub(crate) const fn is_anonymous(&self) -> bool {
+        !self.has_key() && !self.is_on_pipe
+    }
+
+    /// May the one know what the other does? Those who come without keys over HTTP are all on this
+    /// machine; a pipe is for whoever holds its other end.
     pub(crate) fn has_same_rights(&self, other: &Self) -> bool {
-        self.principal == other.principal
+        match (&self.principal, &other.principal) {
+            (None, None) => {
+                let are_anonymous = self.is_anonymous() && other.is_anonymous();
+                are_anonymous || self.is_on_same_connection(other)
+            }
+            (key, other_key) => key == other_key,
+        }
+    }
+
+    fn is_on_same_connection(&self, other: &Self) -> bool {
+        let both = self.connection.as_ref().zip(other.connection.as_ref());
+        both.is_some_and(|(one, other)| one.is_same(other))
     }
 }

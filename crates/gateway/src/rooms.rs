@@ -129,6 +129,12 @@ impl Rooms {
         Some(room)
     }
 
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        let kept = self.kept.lock();
+        kept.unwrap_or_else(PoisonError::into_inner).len()
+    }
+
     fn furnish(&self, capabilities: &ClientCapabilities) -> Arc<Room> {
         let own = Arc::new(Desk::new(Arc::clone(&self.hall.shared.tasks)));
         let (desk, capabilities) = (Arc::clone(&own), capabilities.clone());

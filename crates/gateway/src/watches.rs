@@ -108,6 +108,11 @@ impl Watches {
         }
     }
 
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.watched().len()
+    }
+
     fn watched(&self) -> MutexGuard<'_, HashMap<Watched, Vec<Connection>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

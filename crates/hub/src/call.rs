@@ -68,8 +68,8 @@ pub trait Witness: Send + Sync + 'static {
     /// questions name it ([`Asked::call`](switchboard_client::Asked)).
     fn begins(self: Arc<Self>, server: &Arc<str>, call: u64);
 
-    /// It has an outcome, or was given up.
-    fn ends(&self);
+    /// It has an outcome, or was given up. Unless it has a result, the server may still be at it.
+    fn ends(&self, has_result: bool);
 }
 
 impl HubCall<CallTool> {
@@ -200,7 +200,7 @@ impl<O: Operation> HubCall<O> {
         }
         Sent {
             call: call.into_future(),
-            _seen: seen,
+            seen,
             client,
             trace: Some(trace),
             target,

@@ -29,6 +29,11 @@ impl Connection {
         self.0.ptr_eq(&other.0)
     }
 
+    /// Is it a pipe, which only one client can hold the other end of?
+    pub fn is_pipe(&self) -> bool {
+        self.0.upgrade().is_some_and(|link| link.is_pipe())
+    }
+
     /// Who it is, where callers are known.
     pub fn principal(&self) -> Option<Arc<Principal>> {
         self.0.upgrade().and_then(|link| link.principal())

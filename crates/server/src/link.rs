@@ -43,6 +43,11 @@ pub(crate) trait Link: Send + Sync + 'static {
         None
     }
 
+    /// Is it a pipe?
+    fn is_pipe(&self) -> bool {
+        false
+    }
+
     /// Who calls here, where callers are known.
     fn principal(&self) -> Option<Arc<Principal>> {
         None

@@ -633,6 +633,10 @@ impl Link for PipeLink {
         self.name.name().map(|id| Session { id, link })
     }
 
+    fn is_pipe(&self) -> bool {
+        true
+    }
+
     fn seals(&self) -> &SealingKeys {
         &self.seals
     }

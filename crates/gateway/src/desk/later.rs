@@ -75,14 +75,6 @@ impl Later {
         }
     }
 
-    /// Is it nobody in particular? Its request says so, while that waits.
-    pub(super) fn is_anonymous(&self) -> Option<bool> {
-        match &self.state().client {
-            Client::Waits(context) => Some(context.principal().is_none()),
-            Client::IsAway(_) => None,
-        }
-    }
-
     /// What the client can do.
     pub(crate) fn capabilities(&self) -> Arc<ClientCapabilities> {
         match &self.state().client {

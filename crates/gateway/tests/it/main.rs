@@ -6,6 +6,7 @@
 //! - `tasks`: calls that go on after their answer; `extensions`: what is none of the protocol's, in
 //!   all four cells
 //! - `rooms`: servers that each client has alone
+//! - `in_process`: servers in this very process, some played by hand
 //! - `house`: a gateway over HTTP; `access`, `bounds`: who may call, and how much
 
 #![expect(
@@ -21,6 +22,7 @@ mod cell;
 mod child;
 mod extensions;
 mod house;
+mod in_process;
 mod listing;
 mod reloading;
 mod rooms;

@@ -69,7 +69,7 @@ pub(super) struct Sent<O> {
     /// First, so that it is given up before whoever sees it is told of the end.
     pub(super) call: CallFuture<Payload>,
     /// Kept until then.
-    pub(super) _seen: Option<Seen>,
+    pub(super) seen: Option<Seen>,
     pub(super) client: InUse,
     pub(super) trace: Option<CallTrace>,
     pub(super) target: Target,
@@ -103,7 +103,7 @@ impl<O: Operation> Sent<O> {
     }
 
     /// What came of it, made to fit.
-    fn read(&self, outcome: Result<Payload, Error>) -> Result<(Outcome, O::Output), HubError> {
+    fn read(&mut self, outcome: Result<Payload, Error>) -> Result<(Outcome, O::Output), HubError> {
         let payload = match outcome {
             Ok(payload) => payload,
             Err(error) => {
@@ -115,6 +115,9 @@ impl<O: Operation> Sent<O> {
             }
         };
         self.client.note_answer();
+        if let Some(seen) = &mut self.seen {
+            seen.has_result = true;
+        }
         let Target { server, name } = &self.target;
         let size = payload.text().len();
         let most = self.client.member().config().limits.result;
@@ -150,17 +153,21 @@ impl<O> Unpin for Sent<O> {}
 /// A call that somebody sees, until it ends.
 pub(super) struct Seen {
     witness: Arc<dyn Witness>,
+    has_result: bool,
 }
 
 impl Seen {
     pub(super) fn begin(witness: Arc<dyn Witness>, server: &Arc<str>, call: u64) -> Self {
         Arc::clone(&witness).begins(server, call);
-        Self { witness }
+        Self {
+            witness,
+            has_result: false,
+        }
     }
 }
 
 impl Drop for Seen {
     fn drop(&mut self) {
-        self.witness.ends();
+        self.witness.ends(self.has_result);
     }
 }

@@ -114,7 +114,7 @@ impl AskingTasks {
         }
         let same = open
             .values()
-            .filter(|other| !other.client.is_anonymous() && other.client.has_same_rights(&client));
+            .filter(|other| other.client.has_key() && other.client.has_same_rights(&client));
         if same.count() >= self.most_of_one {
             return Err(Full::Caller(self.most_of_one));
         }

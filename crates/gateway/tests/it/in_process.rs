@@ -1,0 +1,195 @@
+//! Servers that are played by hand, at the other end of a pipe: what may be said at which moment.
+
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+use switchboard_client::memory::{End, pair};
+use switchboard_client::types::{ElicitAction, ElicitResult};
+use switchboard_client::{Client, Handlers};
+use switchboard_gateway::Gateway;
+use switchboard_hub::{Hub, HubBuilder, ServerConfig, Sharing};
+use switchboard_protocol::{Era, Revision};
+use switchboard_server::{Server, tool};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+
+use crate::cell::{connect, soon};
+
+/// A server of the handshake era that says what the test has it say.
+struct ByHand(BufReader<End>);
+
+impl ByHand {
+    async fn say(&mut self, message: Value) {
+        let line = format!("{message}\n");
+        self.0.get_mut().write_all(line.as_bytes()).await.unwrap();
+    }
+
+    /// The next message with this method. All others before it are answered as if there was
+    /// nothing to say.
+    async fn hear(&mut self, method: &str) -> Value {
+        loop {
+            let message = self.next().await;
+            if message["method"] == method {
+                return message;
+            }
+            let result = match message["method"].as_str() {
+                Some("initialize") => json!({"protocolVersion": "2025-11-25",
+                    "capabilities": {"tools": {}}, "serverInfo": {"name": "hand", "version": "1"}}),
+                Some("tools/list") => json!({"tools": [
+                    {"name": "work", "inputSchema": {"type": "object"}}]}),
+                _ => json!({}),
+            };
+            if let Some(id) = message.get("id") {
+                let answer = match message["method"].as_str() {
+                    Some("server/discover") => json!({"jsonrpc": "2.0", "id": id,
+                        "error": {"code": -32601, "message": "no such method"}}),
+                    _ => json!({"jsonrpc": "2.0", "id": id, "result": result}),
+                };
+                self.say(answer).await;
+            }
+        }
+    }
+
+    async fn next(&mut self) -> Value {
+        let mut line = String::new();
+        soon(self.0.read_line(&mut line)).await.unwrap();
+        serde_json::from_str(&line).unwrap()
+    }
+
+    /// Asks something, and gives what is answered.
+    async fn ask(&mut self) -> Value {
+        let schema = json!({"type": "object", "properties": {"name": {"type": "string"}}});
+        let params = json!({"message": "who?", "requestedSchema": schema});
+        let method = "elicitation/create";
+        self.say(json!({"jsonrpc": "2.0", "id": "q", "method": method, "params": params}))
+            .await;
+        loop {
+            let message = self.next().await;
+            if message["id"] == "q" {
+                return message;
+            }
+        }
+    }
+}
+
+/// A gateway before a server that is played by hand.
+fn by_hand() -> (Gateway, ByHand) {
+    let (ours, theirs) = pair();
+    let near = Mutex::new(Some(ours));
+    let hub = Hub::builder()
+        .server(ServerConfig::command("one", ["in-process"]))
+        .in_process(move |_| near.lock().unwrap().take());
+    (
+        Gateway::builder(hub).build(),
+        ByHand(BufReader::new(theirs)),
+    )
+}
+
+/// Somebody who notes that he was asked.
+fn user(asked: &Arc<Mutex<u32>>) -> Handlers {
+    let asked = Arc::clone(asked);
+    Handlers::new().on_form(move |_, _| {
+        *asked.lock().unwrap() += 1;
+        async { Ok(ElicitResult::new(ElicitAction::Decline)) }
+    })
+}
+
+/// Has a client call, and gives the id that the server hears it under.
+async fn call(client: &Client, server: &mut ByHand) -> (tokio::task::JoinHandle<()>, Value) {
+    let client = client.clone();
+    let calling = tokio::spawn(async move { drop(client.call("one__work").await) });
+    let heard = server.hear("tools/call").await;
+    (calling, heard["id"].clone())
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_is_asked_about_a_call_that_somebody_else_has_left() {
+    for era in [Era::Handshake, Era::Stateless] {
+        let (gateway, mut server) = by_hand();
+        tokio::spawn(gateway.connect_all());
+        let asked = Arc::new(Mutex::new(0));
+        server.hear("tools/list").await;
+        server
+            .say(json!({"jsonrpc": "2.0", "id": 3, "result": {"tools": [
+                {"name": "work", "inputSchema": {"type": "object"}}]}}))
+            .await;
+        let one = connect(&gateway, era, user(&asked)).await;
+        let other = connect(&gateway, era, user(&asked)).await;
+        // His question may be on its way when he leaves.
+        let (left, _) = call(&one, &mut server).await;
+        left.abort();
+        server.hear("notifications/cancelled").await;
+        let (waiting, id) = call(&other, &mut server).await;
+        let answer = server.ask().await;
+        assert!(answer["error"].is_object(), "{era:?}: {answer}");
+        assert_eq!(*asked.lock().unwrap(), 0, "{era:?}");
+        server
+            .say(json!({"jsonrpc": "2.0", "id": id, "result": {"content": []}}))
+            .await;
+        soon(waiting).await.unwrap();
+
+        // Not for ever: the server has answered a later call, and had time enough.
+        tokio::time::sleep(std::time::Duration::from_secs(61)).await;
+        let (waiting, _) = call(&other, &mut server).await;
+        if era == Era::Handshake {
+            let answer = server.ask().await;
+            assert_eq!(answer["result"]["action"], "decline", "{answer}");
+            assert_eq!(*asked.lock().unwrap(), 1);
+        }
+        waiting.abort();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_came_before_there_were_servers_sees_those_that_come() {
+    for era in [Era::Handshake, Era::Stateless] {
+        let server = Server::new("one", "1").tool(tool("work", async || "done"));
+        let gateway = Gateway::builder(served(server, || ())).build();
+        let client = connect(&gateway, era, Handlers::new()).await;
+        gateway
+            .hub()
+            .set_servers(vec![ServerConfig::command("one", ["in-process"])])
+            .await;
+        soon(gateway.hub().connect("one")).await.unwrap();
+        let tools = soon(client.refresh_tools()).await.unwrap();
+        assert_eq!(tools.len(), 1, "{era:?}");
+        let said = soon(client.call("one__work")).await.unwrap();
+        assert_eq!(said.joined_text(), "done", "{era:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn two_clients_on_pipes_that_say_nothing_of_themselves_are_two() {
+    for era in [Era::Handshake, Era::Stateless] {
+        let started = Arc::new(Mutex::new(0));
+        let counting = Arc::clone(&started);
+        let mut config = ServerConfig::command("one", ["in-process"]);
+        config.sharing = Sharing::PerClient;
+        let server = Server::new("one", "1").tool(tool("work", async || "done"));
+        let hub = served(server, move || *counting.lock().unwrap() += 1).server(config);
+        let gateway = Gateway::builder(hub).build();
+        soon(gateway.connect_all()).await;
+        for _ in 0..2 {
+            let client = connect(&gateway, era, Handlers::new()).await;
+            soon(client.call("one__work")).await.unwrap();
+            // It is gone, but it might come again.
+            drop(client);
+        }
+        // One that says what there is, and one for each of them.
+        assert_eq!(*started.lock().unwrap(), 3, "{era:?}");
+    }
+}
+
+/// A hub whose servers are all this one, in this very process.
+fn served(server: Server, starts: impl Fn() + Send + Sync + 'static) -> HubBuilder {
+    let site = server.site().unwrap().revisions(Revision::ALL.to_vec());
+    Hub::builder().in_process(move |_| {
+        starts();
+        let (ours, theirs) = pair();
+        let site = site.clone();
+        tokio::spawn(async move {
+            let (read, write) = tokio::io::split(theirs);
+            let _ = site.serve(read, write).await;
+        });
+        Some(ours)
+    })
+}
