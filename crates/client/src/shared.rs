@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use switchboard_protocol::Era;
 use switchboard_protocol::machine::client::CallKey;
-use tokio::sync::watch;
+use switchboard_transport::watch;
 
 use crate::error::ErrorKind;
 use crate::host::{Abilities, Host};

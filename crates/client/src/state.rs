@@ -6,7 +6,7 @@ use std::sync::Arc;
 use switchboard_protocol::Revision;
 use switchboard_protocol::machine::client::Agreed;
 use switchboard_protocol::types::{Implementation, ServerCapabilities};
-use tokio::sync::watch;
+use switchboard_transport::watch;
 
 use crate::report::Report;
 
@@ -112,12 +112,10 @@ impl States {
 
     /// Waits until a state fulfils the condition. `None` when none ever will.
     pub async fn until(&mut self, mut condition: impl FnMut(&State) -> bool) -> Option<State> {
-        let mut is_fulfilled = false;
-        let settled = |state: &State| {
-            is_fulfilled = condition(state);
-            is_fulfilled || state.is_over()
-        };
-        let state = self.0.wait_for(settled).await.ok()?.clone();
-        is_fulfilled.then_some(state)
+        let found = self.0.find(|state| match condition(state) {
+            true => Some(Some(state.clone())),
+            false => state.is_over().then_some(None),
+        });
+        found.await.flatten()
     }
 }

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::watch;
+use switchboard_transport::watch;
 use tokio::time::timeout;
 
 /// Whether servers are being connected for the first time.

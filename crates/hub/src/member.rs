@@ -11,7 +11,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use switchboard_client::Client;
-use tokio::sync::{mpsc, oneshot, watch};
+use switchboard_transport::watch;
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
 use crate::config::{ServerConfig, Sharing};

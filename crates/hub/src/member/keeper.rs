@@ -4,7 +4,8 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use switchboard_client::{Class, Client, Spec, State};
-use tokio::sync::{mpsc, oneshot, watch};
+use switchboard_transport::watch;
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until};
 
