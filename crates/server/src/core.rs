@@ -4,7 +4,7 @@
 //! handlers that nobody waits for are stopped. The drivers in `pipe.rs` and `http.rs` do
 //! the rest.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
 use std::time::Instant;
@@ -77,7 +77,7 @@ pub(crate) struct Core {
     running: usize,
     /// Those that nobody waits for any more.
     stopped: Vec<Running>,
-    asked: HashMap<AskKey, oneshot::Sender<Result<Payload, AskError>>>,
+    asked: BTreeMap<AskKey, oneshot::Sender<Result<Payload, AskError>>>,
     last_ask: u64,
 }
 
@@ -120,7 +120,7 @@ impl Core {
             workers: Vec::new(),
             running: 0,
             stopped: Vec::new(),
-            asked: HashMap::new(),
+            asked: BTreeMap::new(),
             last_ask: 0,
         }
     }
@@ -396,8 +396,11 @@ pub(crate) fn abandon(stopped: Vec<Running>) {
 
 impl Drop for Core {
     fn drop(&mut self) {
-        let workers = self.workers.drain(..).flatten();
-        self.stopped.extend(workers.filter_map(Worker::stop));
+        let mut workers: Vec<Worker> = self.workers.drain(..).flatten().collect();
+        // In the order in which they came.
+        workers.sort_unstable_by_key(|worker| worker.key);
+        let stopped = workers.into_iter().filter_map(Worker::stop);
+        self.stopped.extend(stopped);
         abandon(std::mem::take(&mut self.stopped));
     }
 }

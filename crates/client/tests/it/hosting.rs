@@ -267,3 +267,29 @@ fn form() -> Value {
     let schema = json!({"type": "object", "properties": {}});
     json!({"message": "Who?", "requestedSchema": schema})
 }
+
+#[tokio::test(start_paused = true)]
+async fn once_a_call_was_left_nobody_says_which_call_a_question_is_about() {
+    let (tell, mut told) = mpsc::unbounded_channel();
+    let host = Handlers::new().on_form(move |_, asked| {
+        tell.send(asked.call).expect("somebody listens");
+        async { Ok(ElicitResult::new(ElicitAction::Decline)) }
+    });
+    let (client, mut peer) = Peer::open(false, host).await;
+    let question = json!({"jsonrpc": "2.0", "id": 1, "method": "elicitation/create",
+        "params": {"message": "?", "requestedSchema": {"type": "object", "properties": {}}}});
+    let left = tokio::spawn(client.call("left").into_future());
+    assert_eq!(peer.next().await["method"], "tools/call");
+    peer.send(question.clone()).await;
+    assert!(told.recv().await.expect("it is asked").is_some());
+    assert_eq!(peer.next().await["result"]["action"], "decline");
+
+    left.abort();
+    assert_eq!(peer.next().await["method"], "notifications/cancelled");
+    let waiting = tokio::spawn(client.call("waiting").into_future());
+    assert_eq!(peer.next().await["method"], "tools/call");
+    // It may have been on its way before.
+    peer.send(question).await;
+    assert_eq!(told.recv().await, Some(None));
+    waiting.abort();
+}

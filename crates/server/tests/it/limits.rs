@@ -63,6 +63,22 @@ async fn messages_too_large_or_too_deep_are_refused_and_the_server_lives_on() {
     assert_eq!(peer.post(&large.to_string()).await.status, 413);
 }
 
+#[tokio::test(start_paused = true)]
+async fn time_is_that_of_the_runtime() {
+    let mut limits = Limits::default();
+    limits.handler = Some(Duration::from_secs(5));
+    let site = server(&Witness::new()).limits(limits).site().unwrap();
+    let mut client = PipeClient::open(&site, "2025-11-25", json!({})).await;
+    // What has passed here has not passed elsewhere.
+    tokio::time::sleep(Duration::from_secs(3_600)).await;
+    let began = tokio::time::Instant::now();
+    let late = client.tool("wait", json!({})).await;
+    assert!(late.to_string().contains("5"), "{late}");
+    let took = began.elapsed();
+    assert!(took >= Duration::from_secs(5), "{took:?}");
+    assert!(took < Duration::from_secs(6), "{took:?}");
+}
+
 #[tokio::test]
 async fn a_handler_that_takes_too_long_is_stopped_and_its_caller_is_told() {
     let witness = Witness::new();
