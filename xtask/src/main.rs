@@ -1,4 +1,5 @@
-//! The workspace's own commands: `cargo xtask check`, `interop`, `bench`, `soak`, `pictures`.
+//! The workspace's own commands: `cargo xtask check`, `interop`, `bench`, `simulate`, `soak`,
+//! `pictures`.
 //!
 //! This file reads the command line and turns the outcome into an exit code.
 //! What a command does is in the file of its name; only `report.rs` prints.
@@ -12,6 +13,7 @@ mod libtest;
 mod pictures;
 mod process;
 mod report;
+mod simulate;
 mod skips;
 mod soak;
 mod tools;
@@ -67,6 +69,7 @@ fn main() -> ExitCode {
             Ok(options) => single("bench gateway", || bench::gateway(&workspace, &options)),
             Err(reason) => return refuse(&reason),
         },
+        ["simulate", words @ ..] => single("simulate", || simulate::run(&workspace, words)),
         ["soak", options @ ..] => single("soak", || soak::run(&workspace, options)),
         ["pictures"] => single("pictures", || pictures::run(&workspace)),
         _ => return refuse(&format!("unknown command: {}", words.join(" "))),
@@ -107,6 +110,11 @@ cargo xtask <command>
     --rounds N     how often each program has its turn (3)
     --only A,B     only programs whose names begin so
     --instructions also counts instructions, with valgrind
+  simulate         clients, a gateway and servers, as seeds want it: 2 000 schedules
+    --for TIME     as many as there is time for: 90s, 15m, 1h
+    --seeds N      so many, from the one that --from says (0)
+    --seed S       one of them, with all that happens in it
+    --steps N      about so many steps of each (100)
   soak             a real gateway under load and faults: lost, wrong, hung, leaked
     --for TIME     how long: 90s, 10m, 1h (60s)
     --clients N    how many of them (20); --servers N: of these (10); --workers N: calls each (4)

@@ -50,7 +50,14 @@ fn main() -> ExitCode {
                     if is_late || is_enough || is_over.load(Ordering::Relaxed) {
                         return;
                     }
-                    let run = run(seed, options.steps, false);
+                    let mut run = switchboard_simulation::run(seed, options.steps, false);
+                    if seed.is_multiple_of(AGAIN) {
+                        let again = switchboard_simulation::run(seed, options.steps, false);
+                        if again.digest != run.digest {
+                            run.violations
+                                .push("it was another run the second time".to_owned());
+                        }
+                    }
                     steps.fetch_add(run.steps, Ordering::Relaxed);
                     done.fetch_add(1, Ordering::Relaxed);
                     if !run.violations.is_empty() {
@@ -155,6 +162,9 @@ fn time(text: &str) -> Result<Duration, String> {
     };
     Ok(Duration::from_secs(seconds))
 }
+
+/// One in so many is run twice: the same seed is the same run.
+const AGAIN: u64 = 64;
 
 const HELP: &str = "\
 --seed S       one schedule, with all that happens
