@@ -76,7 +76,11 @@ impl World {
     /// Servers and clients as chance wants them. Nothing is connected.
     pub(crate) fn new(seed: u64, chance: &mut Chance, is_calm: bool, is_read: bool) -> Self {
         let trace = Trace::new(is_read);
-        let ledger = Ledger::new(seed, is_calm, &trace);
+        let client_count = 1 + chance.place(4);
+        let mut ledger = Ledger::new(seed, is_calm, &trace);
+        if client_count == 1 {
+            ledger = ledger.alone();
+        }
         let capacity = match chance.below(4) {
             0 => 300,
             1 => 2_000,
@@ -121,7 +125,7 @@ impl World {
             });
         }
         let mut clients = Vec::new();
-        for number in 0..1 + chance.place(4) {
+        for number in 0..client_count {
             let era = era(chance);
             trace.note(&[21, era as u64], || format!("client {number}: {era:?}"));
             clients.push(Before {
