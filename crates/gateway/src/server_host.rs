@@ -74,12 +74,13 @@ impl ServerHost {
     }
 
     /// Asks the client of the call that this is about. Where that can only be guessed, and the call
-    /// ends before there is an answer, it was about another one.
+    /// ends before there is an answer, it was about another one of that client.
     async fn ask<T, F: Future<Output = Result<T, AskError>>>(
         &self,
         asked: &Asked,
         ask: impl Fn(Arc<Open>) -> F,
     ) -> Result<T, Refusal> {
+        let mut first: Option<Arc<Open>> = None;
         let mut guesses = 0;
         loop {
             let Some(open) = self.desk.asks_about(asked) else {
@@ -87,6 +88,10 @@ impl ServerHost {
                 let message = format!("{method}: it is not known which call this is about");
                 return Err(ErrorObject::invalid_request(message).into());
             };
+            let first = first.get_or_insert_with(|| Arc::clone(&open));
+            if !first.client().is_same(open.client()) {
+                return Err(refusal(AskError::Ended));
+            }
             let _waiting = open.waits();
             let outcome = ask(Arc::clone(&open)).await;
             let has_ended = matches!(outcome, Err(AskError::Ended));

@@ -140,6 +140,45 @@ async fn nobody_is_asked_about_a_call_that_somebody_else_has_left() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_question_outlives_another_call_of_its_client() {
+    let (gateway, mut server) = by_hand();
+    tokio::spawn(gateway.connect_all());
+    server.hear("tools/list").await;
+    server
+        .say(json!({"jsonrpc": "2.0", "id": 3, "result": {"tools": [
+            {"name": "work", "inputSchema": {"type": "object"}}]}}))
+        .await;
+    let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+    let user = Handlers::new().on_form(move |_, _| {
+        let (answer, answered) = tokio::sync::oneshot::channel();
+        tell.send(answer).unwrap();
+        async move {
+            answered.await.unwrap();
+            Ok(ElicitResult::new(ElicitAction::Decline))
+        }
+    });
+    let client = connect(&gateway, Era::Handshake, user).await;
+    let (_asking, _) = call(&client, &mut server).await;
+    let (other, id) = call(&client, &mut server).await;
+    let schema = json!({"type": "object", "properties": {}});
+    server
+        .say(
+            json!({"jsonrpc": "2.0", "id": "q", "method": "elicitation/create",
+            "params": {"message": "who?", "requestedSchema": schema}}),
+        )
+        .await;
+    let _first = soon(told.recv()).await.unwrap();
+    // It may have been asked by this one, which knows nothing of it.
+    server
+        .say(json!({"jsonrpc": "2.0", "id": id, "result": {"content": []}}))
+        .await;
+    soon(other).await.unwrap();
+    soon(told.recv()).await.unwrap().send(()).unwrap();
+    let answer = server.next().await;
+    assert_eq!(answer["result"]["action"], "decline", "{answer}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn who_came_before_there_were_servers_sees_those_that_come() {
     for era in [Era::Handshake, Era::Stateless] {
         let server = Server::new("one", "1").tool(tool("work", async || "done"));
