@@ -8,7 +8,7 @@ use crate::workspace::Workspace;
 /// Runs schedules on all cores, as fast as they can be. What the words mean is the program's to say.
 pub(crate) fn run(workspace: &Workspace, words: &[&str]) -> Outcome {
     let mut command = workspace.cargo();
-    command.args(["run", "--release", "--quiet"]);
+    command.args(["run", "--profile", "simulation", "--quiet"]);
     command.args(["--package", "switchboard-simulation", "--"]);
     command.args(words);
     let finished = process::run(&mut command, Show::All);

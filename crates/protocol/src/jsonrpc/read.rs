@@ -263,11 +263,7 @@ fn read_message(bytes: &Bytes, scanner: &mut Scanner<'_>) -> Result<Message, Mal
     let mut envelope = Envelope::default();
     envelope.fill(bytes, scanner).map_err(|fault| {
         let mut malformed = Malformed::not_json(fault);
-        malformed.id = envelope.readable_id(bytes);
-        if envelope.method.is_some() {
-            // Its id is one of the sender's own, not of ours.
-            malformed.shape = Shape::Request;
-        }
+        (malformed.id, malformed.shape) = find_head(bytes);
         malformed
     })?;
     envelope.take_message(bytes)
@@ -336,10 +332,6 @@ impl Envelope {
             return;
         }
         self.extra.push(name, value);
-    }
-
-    fn readable_id(&self, bytes: &Bytes) -> Option<RequestId> {
-        RequestId::from_part(bytes, self.id.clone()?).ok()
     }
 
     fn take_message(&mut self, bytes: &Bytes) -> Result<Message, Malformed> {
@@ -525,6 +517,8 @@ pub(super) fn read_error(bytes: &Bytes, span: Range<usize>) -> Option<ErrorObjec
 ///
 /// For a frame that was cut off because it is too large: whoever waits for it can be told.
 /// Only the envelope's own `id` counts.
+/// The id of a message of which only the beginning can be read, and what that says of its shape: the
+/// id of a request is one of the sender's own, that of an answer one of ours.
 fn find_head(beginning: &Bytes) -> (Option<RequestId>, Shape) {
     let mut id = None;
     let mut shape = Shape::Unclear;

@@ -81,6 +81,45 @@ fn broken_json_is_a_parse_error_with_the_id_if_it_came_first() {
 }
 
 #[test]
+fn what_is_cut_is_known_for_what_it_begins_as() {
+    let cases = [
+        (
+            r#"{"jsonrpc":"2.0","id":5,"method":"#,
+            Some("5"),
+            Shape::Request,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":5,"meth"#,
+            Some("5"),
+            Shape::Unclear,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":5,"error":{"code":-3"#,
+            Some("5"),
+            Shape::Response,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":5,"result":{"#,
+            Some("5"),
+            Shape::Response,
+        ),
+        (r#"{"result":{},"id":"5""#, None, Shape::Response),
+        // The number may go on behind the cut.
+        (
+            r#"{"jsonrpc":"2.0","method":"ping","id":5"#,
+            None,
+            Shape::Request,
+        ),
+        (r#"{"jsonrpc":"2.0","id":5"#, None, Shape::Unclear),
+    ];
+    for (text, id, shape) in cases {
+        let (problem, read, known, _) = refused(text);
+        assert!(matches!(problem, Problem::NotJson(_)), "{text}");
+        assert_eq!((read.as_deref(), known), (id, shape), "{text}");
+    }
+}
+
+#[test]
 fn a_broken_notification_is_known_as_one() {
     let shape = |text| refused(text).2;
     assert_eq!(

@@ -27,7 +27,8 @@ use bytes::Bytes;
 
 use crate::envelope::Envelope;
 use crate::jsonrpc::{
-    ErrorObject, Frame, Malformed, Message, Notification, Request, RequestId, Response, Shape,
+    ErrorObject, Frame, Malformed, Message, Notification, Problem, Request, RequestId, Response,
+    Shape,
 };
 use crate::machine::pending::Pending;
 use crate::machine::serving::Serving;
@@ -258,9 +259,14 @@ impl ServerMachine {
             out.push(Output::Accepted { lane });
             return;
         }
+        // Of a text that was cut it may not be known whose id it is: that of an answer is one of
+        // ours. Over HTTP it goes to whoever sent the text all the same.
+        let is_cut = matches!(malformed.problem, Problem::NotJson(_));
+        let is_unclear = malformed.shape == Shape::Unclear && self.config.wire == Wire::Pipe;
+        let is_theirs = !(is_cut && is_unclear);
         let response = match &malformed.id {
             // An id in flight belongs to another call, which must not take this for its answer.
-            Some(id) if !self.serving.contains_id(id) => {
+            Some(id) if is_theirs && !self.serving.contains_id(id) => {
                 Response::new(id.clone(), Err(malformed.error()))
             }
             _ => Response::without_id(malformed.error()),
