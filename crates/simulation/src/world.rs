@@ -146,7 +146,7 @@ impl World {
         }
         let gateway = Gateway::builder(hub)
             .limits(limits)
-            .park_life(Duration::from_secs(20))
+            .park_life(PARK_LIFE)
             .build();
         Self {
             trace,
@@ -382,6 +382,9 @@ fn era(chance: &mut Chance) -> Era {
         _ => Era::Stateless,
     }
 }
+
+/// Longer than a user has for an answer: who comes in time finds his call.
+const PARK_LIFE: Duration = Duration::from_secs(30);
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
