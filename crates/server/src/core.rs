@@ -4,7 +4,7 @@
 //! handlers that nobody waits for are stopped. The drivers in `pipe.rs` and `http.rs` do
 //! the rest.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
 use std::time::Instant;
@@ -77,7 +77,7 @@ pub(crate) struct Core {
     running: usize,
     /// Those that nobody waits for any more.
     stopped: Vec<Running>,
-    asked: BTreeMap<AskKey, oneshot::Sender<Result<Payload, AskError>>>,
+    asked: HashMap<AskKey, oneshot::Sender<Result<Payload, AskError>>>,
     last_ask: u64,
 }
 
@@ -120,7 +120,7 @@ impl Core {
             workers: Vec::new(),
             running: 0,
             stopped: Vec::new(),
-            asked: BTreeMap::new(),
+            asked: HashMap::new(),
             last_ask: 0,
         }
     }

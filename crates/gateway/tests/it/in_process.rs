@@ -179,6 +179,58 @@ async fn a_question_outlives_another_call_of_its_client() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn who_is_asked_in_the_place_of_another_call_of_his_has_both_results() {
+    let (gateway, mut server) = by_hand();
+    tokio::spawn(gateway.connect_all());
+    server.hear("tools/list").await;
+    server
+        .say(json!({"jsonrpc": "2.0", "id": 3, "result": {"tools": [
+            {"name": "work", "inputSchema": {"type": "object"}}]}}))
+        .await;
+    let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+    let user = Handlers::new().on_form(move |_, _| {
+        let (answer, answered) = tokio::sync::oneshot::channel::<()>();
+        tell.send(answer).unwrap();
+        async move {
+            answered.await.unwrap();
+            Ok(ElicitResult::new(ElicitAction::Decline))
+        }
+    });
+    let client = connect(&gateway, Era::Stateless, user).await;
+    let work = |client: Client| {
+        tokio::spawn(async move { client.call("one__work").await.map(|it| it.joined_text()) })
+    };
+    let asking = work(client.clone());
+    let asking_id = server.hear("tools/call").await["id"].clone();
+    let other = work(client.clone());
+    let other_id = server.hear("tools/call").await["id"].clone();
+    let schema = json!({"type": "object", "properties": {}});
+    server
+        .say(
+            json!({"jsonrpc": "2.0", "id": "q", "method": "elicitation/create",
+            "params": {"message": "who?", "requestedSchema": schema}}),
+        )
+        .await;
+    // The newest call is taken for the one that asks. It ends while its user thinks.
+    let first = soon(told.recv()).await.unwrap();
+    let result = |id: &Value, text: &str| {
+        let content = json!([{"type": "text", "text": text}]);
+        json!({"jsonrpc": "2.0", "id": id, "result": {"content": content}})
+    };
+    server.say(result(&other_id, "other")).await;
+    // Now it is asked by the other one.
+    let second = soon(told.recv()).await.unwrap();
+    second.send(()).unwrap();
+    let answer = server.next().await;
+    assert_eq!(answer["result"]["action"], "decline", "{answer}");
+    server.say(result(&asking_id, "asking")).await;
+    assert_eq!(soon(asking).await.unwrap().unwrap(), "asking");
+    // What he says to the first question is nobody's any more; his call has its result.
+    first.send(()).unwrap();
+    assert_eq!(soon(other).await.unwrap().unwrap(), "other");
+}
+
+#[tokio::test(start_paused = true)]
 async fn who_came_before_there_were_servers_sees_those_that_come() {
     for era in [Era::Handshake, Era::Stateless] {
         let server = Server::new("one", "1").tool(tool("work", async || "done"));
