@@ -8,7 +8,7 @@ use std::process::Command;
 use crate::process::{self, Show};
 use crate::report::{self, Outcome, Report};
 use crate::workspace::{Package, Workspace};
-use crate::{budget, duplicates, interop, libtest, skips, soak, tools};
+use crate::{budget, duplicates, interop, libtest, simulate, skips, soak, tools};
 
 /// One thing the check looks at.
 pub(crate) struct Step {
@@ -29,6 +29,7 @@ const STEPS: &[Step] = &[
     step("msrv", oldest_rust),
     step("fuzz", fuzz),
     step("fuzz-nightly", fuzz_nightly),
+    step("simulate", simulate::check),
     step("soak", soak::check),
     step("interop", interop::run),
 ];
