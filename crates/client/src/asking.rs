@@ -29,10 +29,6 @@ pub(crate) fn ask(shared: &Arc<Shared>, question: Question) -> AbortHandle {
             method: known.map_or("", Method::name),
             call: question.call.map(|key| reply.shared.call_of(key).0),
             task: related_task(question.params.text()),
-            given_up: {
-                let calls = question.given_up.iter();
-                calls.map(|key| reply.shared.call_of(*key).0).collect()
-            },
         };
         let (host, method) = (&*reply.shared.host, question.method.as_str());
         let outcome = answer(host, method, question.params.text(), asked).await;

@@ -117,14 +117,11 @@ pub struct Asked {
     /// The method that asks.
     pub method: &'static str,
     /// The call that it belongs to, if that is known: its number in
-    /// [`Call::id`](crate::Call::id).
+    /// [`Call::id`](crate::Call::id). On a pipe it is not if there are several, or one was given up
+    /// lately: the server may not have heard of that when it asked.
     pub call: Option<u64>,
     /// The task that it says it belongs to, by the server's id (2025-11-25).
     pub task: Option<String>,
-    /// Where that is not known: calls that were given up lately without an answer, which it may
-    /// belong to as well. The server may not have heard of it when it asked. If there are
-    /// [`MOST_GIVEN_UP`](crate::MOST_GIVEN_UP), there may be more.
-    pub given_up: Vec<u64>,
 }
 
 impl Asked {
@@ -135,7 +132,6 @@ impl Asked {
             method,
             call: None,
             task: None,
-            given_up: Vec::new(),
         }
     }
 }

@@ -60,7 +60,7 @@ pub use report::{Phase, Reason, Report};
 pub use spec::{BadSpec, Limits, Spec, Timeouts};
 pub use state::{Ready, State, States};
 pub use subscription::Subscription;
-pub use switchboard_protocol::machine::client::{MOST_GIVEN_UP, Mode, OnBehalf};
+pub use switchboard_protocol::machine::client::{Mode, OnBehalf};
 pub use switchboard_protocol::{Era, Payload, RawJson, Revision, types};
 pub use switchboard_transport::credentials;
 pub use switchboard_transport::http::client::ClientSettings;

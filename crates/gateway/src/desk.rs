@@ -9,10 +9,12 @@ mod later;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
-use switchboard_client::{Asked, MOST_GIVEN_UP};
+use switchboard_client::Asked;
 use switchboard_hub::Witness;
 use switchboard_server::Context;
+use tokio::time::Instant;
 
 use crate::identity::Identity;
 use crate::relay::Tasks;
@@ -38,8 +40,19 @@ pub(crate) struct Desk {
 struct Calls {
     places: Vec<Option<Arc<Open>>>,
     free: Vec<usize>,
-    /// Whose those were that have ended without a result, the last ones, where callers are known.
-    ended: VecDeque<(Arc<str>, u64, Identity)>,
+    /// Who has given up calls lately.
+    left: VecDeque<Leaver>,
+    /// There were more of them, until then.
+    crowded_until: Option<Instant>,
+}
+
+/// Somebody who does not wait any more for a call that its server may still be at.
+#[derive(Debug)]
+struct Leaver {
+    server: Arc<str>,
+    client: Identity,
+    /// The server has heard of it by then.
+    until: Instant,
 }
 
 impl Calls {
@@ -58,17 +71,31 @@ impl Calls {
         Some(Arc::clone(open))
     }
 
-    /// May this client hear what a server asks, should it ask about one of these calls?
-    fn may_hear(&self, client: &Identity, asked: &Asked) -> bool {
-        if client.is_anonymous() {
-            return true;
+    /// May this client hear what a server asks, should it ask about a call that was given up?
+    fn may_hear(&self, server: &Arc<str>, client: &Identity) -> bool {
+        let now = Instant::now();
+        let mut left = self.left.iter().filter(|left| left.until > now);
+        let is_crowded = self.crowded_until.is_some_and(|until| until > now);
+        !is_crowded
+            && left.all(|left| left.server != *server || left.client.has_same_rights(client))
+    }
+
+    /// A call was given up. Its server may ask about it before it hears of that.
+    fn leave(&mut self, server: &Arc<str>, client: &Identity) {
+        let now = Instant::now();
+        // Of those with the same rights the last one is enough.
+        self.left.retain(|left| {
+            let is_known = left.server == *server && left.client.has_same_rights(client);
+            left.until > now && !is_known
+        });
+        if self.left.len() >= MOST_LEFT {
+            self.crowded_until = self.left.pop_front().map(|left| left.until);
         }
-        let may_hear = |call: &u64| {
-            let mut ended = self.ended.iter().rev();
-            let of = ended.find(|(server, ended, _)| ended == call && *server == asked.server);
-            of.is_some_and(|(.., of)| of.has_same_rights(client))
-        };
-        asked.given_up.len() < MOST_GIVEN_UP && asked.given_up.iter().all(may_hear)
+        self.left.push_back(Leaver {
+            server: Arc::clone(server),
+            client: client.clone(),
+            until: now + HEARD_BY_THEN,
+        });
     }
 }
 
@@ -185,22 +212,16 @@ impl Witness for Open {
         }
     }
 
-    fn ends(&self, has_result: bool) {
+    fn ends(&self, is_answered: bool) {
         let Some(entry) = self.entry.get() else {
             return;
         };
-        let ended = match has_result || self.client().is_anonymous() {
-            true => None,
-            false => Some((Arc::clone(&entry.server), entry.call, self.client().clone())),
-        };
+        let left = (!is_answered).then(|| self.client());
         let mut calls = entry.desk.calls();
         let open = calls.places.get_mut(entry.place).and_then(Option::take);
         calls.free.push(entry.place);
-        if let Some(ended) = ended {
-            if calls.ended.len() >= MOST_ENDED {
-                calls.ended.pop_front();
-            }
-            calls.ended.push_back(ended);
+        if let Some(client) = left {
+            calls.leave(&entry.server, client);
         }
         drop(calls);
         // What else there is of it may take longer than others are to wait.
@@ -272,7 +293,7 @@ impl Desk {
             }
         }
         let found = likely(here.filter(|(_, open)| open.task.is_none()))?;
-        if !calls.may_hear(found.client(), asked) {
+        if !calls.may_hear(&asked.server, found.client()) {
             return None;
         }
         let number = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
@@ -340,14 +361,13 @@ fn likely<'a>(calls: impl Iterator<Item = (u64, &'a Arc<Open>)> + Clone) -> Opti
         .then_some(last)
 }
 
-/// Enough for those that were given up in the last moments; of others nobody knows, and nobody is
-/// asked.
-const MOST_ENDED: usize = 1_024;
+/// A server that has not heard by then that a call was given up does not listen.
+const HEARD_BY_THEN: Duration = Duration::from_secs(60);
+/// Who left before them is forgotten, and nobody is asked as long as it may be about him.
+const MOST_LEFT: usize = 1_024;
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     pub(crate) fn desk() -> Arc<Desk> {
@@ -380,24 +400,33 @@ pub(crate) mod tests {
         (Entered(Arc::clone(&open)), Listening::to(open))
     }
 
-    /// A question on a pipe, after these calls were given up.
-    pub(crate) fn question(given_up: &[u64]) -> Asked {
-        let mut asked = Asked::by("s", "elicitation/create");
-        asked.given_up = given_up.to_vec();
-        asked
+    /// A question on a pipe.
+    pub(crate) fn question() -> Asked {
+        Asked::by("s", "elicitation/create")
     }
 
-    #[test]
-    fn nobody_is_asked_about_a_call_that_somebody_else_gave_up() {
+    #[tokio::test(start_paused = true)]
+    async fn nobody_is_asked_about_a_call_that_somebody_else_gave_up() {
         let desk = desk();
         let first = enter(&desk, 1, Some("ada"));
         let _second = enter(&desk, 2, Some("bob"));
         // Of two, it is not known which one.
-        assert!(desk.asks_about(&question(&[])).is_none());
+        assert!(desk.asks_about(&question()).is_none());
         drop(first);
-        assert!(desk.asks_about(&question(&[1])).is_none());
+        assert!(desk.asks_about(&question()).is_none());
         // Once the server must have heard of it, there is only one that it can be.
-        assert!(desk.asks_about(&question(&[])).is_some());
+        tokio::time::advance(HEARD_BY_THEN).await;
+        assert!(desk.asks_about(&question()).is_some());
+    }
+
+    #[test]
+    fn whose_call_was_answered_keeps_nobody_from_being_asked() {
+        let desk = desk();
+        let (first, _) = enter(&desk, 1, Some("ada"));
+        let _second = enter(&desk, 2, Some("bob"));
+        first.0.ends(true);
+        std::mem::forget(first);
+        assert!(desk.asks_about(&question()).is_some());
     }
 
     #[test]
@@ -407,11 +436,26 @@ pub(crate) mod tests {
             let first = enter(&desk, 1, key);
             let _second = enter(&desk, 2, key);
             drop(first);
-            assert!(desk.asks_about(&question(&[1])).is_some(), "{key:?}");
-            // Nobody knows whose that was: where there are keys, it may have been anybody's.
-            let is_asked = desk.asks_about(&question(&[1, 99])).is_some();
-            assert_eq!(is_asked, key.is_none());
+            assert!(desk.asks_about(&question()).is_some(), "{key:?}");
         }
+    }
+
+    #[test]
+    fn when_too_many_have_left_to_be_told_apart_nobody_is_asked() {
+        let desk = desk();
+        let _asking = enter(&desk, 0, Some("ada"));
+        for call in 1..=MOST_LEFT + 1 {
+            drop(enter(&desk, call as u64, Some(&call.to_string())));
+        }
+        desk.calls().left.clear();
+        assert!(desk.asks_about(&question()).is_none());
+        // However often, one client is one.
+        for call in 1..=MOST_LEFT + 1 {
+            desk.calls().crowded_until = None;
+            drop(enter(&desk, call as u64, Some("ada")));
+        }
+        assert!(desk.asks_about(&question()).is_some());
+        assert_eq!(desk.calls().left.len(), 1);
     }
 
     #[test]
@@ -421,11 +465,11 @@ pub(crate) mod tests {
         let (_second, asked) = enter(&desk, 2, Some("ada"));
         drop(asked);
         // The newest would be, but nobody hears what it is asked.
-        let found = desk.asks_about(&question(&[])).unwrap();
+        let found = desk.asks_about(&question()).unwrap();
         assert!(!found.has_ended());
         // It counts all the same: what is asked may be meant for whoever left it.
         let (_third, asked) = enter(&desk, 3, Some("bob"));
         drop(asked);
-        assert!(desk.asks_about(&question(&[])).is_none());
+        assert!(desk.asks_about(&question()).is_none());
     }
 }

@@ -346,7 +346,7 @@ mod tests {
         let (second, second_asked) = enter(&desk, 2, Some("ada"));
         let schema = switchboard_client::RawJson::encode(&json!({"type": "object"})).unwrap();
         let form = ElicitRequestFormParams::new("Who?", schema);
-        let asking = host.fill_form(form, question(&[]));
+        let asking = host.fill_form(form, question());
         let answering = async {
             // The newest is taken for the one that asks. It is given up before it is answered.
             let taken = second_asked.questions().await;

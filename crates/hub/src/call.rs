@@ -68,8 +68,8 @@ pub trait Witness: Send + Sync + 'static {
     /// questions name it ([`Asked::call`](switchboard_client::Asked)).
     fn begins(self: Arc<Self>, server: &Arc<str>, call: u64);
 
-    /// It has an outcome, or was given up. Unless it has a result, the server may still be at it.
-    fn ends(&self, has_result: bool);
+    /// It has an outcome, or was given up. Unless it was answered, the server may still be at it.
+    fn ends(&self, is_answered: bool);
 }
 
 impl HubCall<CallTool> {

@@ -104,6 +104,12 @@ impl<O: Operation> Sent<O> {
 
     /// What came of it, made to fit.
     fn read(&mut self, outcome: Result<Payload, Error>) -> Result<(Outcome, O::Output), HubError> {
+        if let Some(seen) = &mut self.seen {
+            seen.is_answered = match &outcome {
+                Ok(_) => true,
+                Err(error) => error.refusal().is_some(),
+            };
+        }
         let payload = match outcome {
             Ok(payload) => payload,
             Err(error) => {
@@ -115,9 +121,6 @@ impl<O: Operation> Sent<O> {
             }
         };
         self.client.note_answer();
-        if let Some(seen) = &mut self.seen {
-            seen.has_result = true;
-        }
         let Target { server, name } = &self.target;
         let size = payload.text().len();
         let most = self.client.member().config().limits.result;
@@ -153,7 +156,7 @@ impl<O> Unpin for Sent<O> {}
 /// A call that somebody sees, until it ends.
 pub(super) struct Seen {
     witness: Arc<dyn Witness>,
-    has_result: bool,
+    is_answered: bool,
 }
 
 impl Seen {
@@ -161,13 +164,13 @@ impl Seen {
         Arc::clone(&witness).begins(server, call);
         Self {
             witness,
-            has_result: false,
+            is_answered: false,
         }
     }
 }
 
 impl Drop for Seen {
     fn drop(&mut self) {
-        self.witness.ends(self.has_result);
+        self.witness.ends(self.is_answered);
     }
 }

@@ -565,7 +565,7 @@ impl ClientMachine {
         };
         if let Stage::Sent(id) = call.stage {
             self.pending.remove(id);
-            self.note_given_up(now, key);
+            self.note_given_up(now);
             self.stop_at_server(id, reason.as_deref(), out);
         }
         self.finish(key, Err(CallError::Cancelled), out);
@@ -578,16 +578,16 @@ impl ClientMachine {
         expired: Expired,
         out: &mut Vec<Output>,
     ) {
-        self.note_given_up(now, key);
+        self.note_given_up(now);
         self.stop_at_server(id, Some("timed out"), out);
         self.finish(key, Err(CallError::TimedOut(expired)), out);
     }
 
     /// The server may ask about a call before it hears that it was given up, where servers ask by
     /// requests.
-    fn note_given_up(&mut self, now: Instant, key: CallKey) {
+    fn note_given_up(&mut self, now: Instant) {
         if self.era() == Some(Era::Handshake) {
-            self.questions.give_up(now, key);
+            self.questions.give_up(now);
         }
     }
 

@@ -43,7 +43,7 @@ pub use call_error::CallError;
 pub use departure::Departure;
 pub use input::{Agreed, ClientConfig, Failure, Ignored, Input, LaneEnd, Mode, Output, Violation};
 pub use on_behalf::OnBehalf;
-pub use question::{MOST_GIVEN_UP, Question, QuestionKey};
+pub use question::{Question, QuestionKey};
 
 use call::Call;
 use listening::Listener;

@@ -6,7 +6,6 @@
 //!
 //! Specification: client/{roots,sampling,elicitation}; 2026-07-28 basic/patterns/mrtr.
 
-use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use crate::jsonrpc::{ErrorCode, ErrorObject, MethodName, Request, RequestId, Response};
@@ -33,27 +32,22 @@ pub struct QuestionKey(pub u64);
 pub struct Question {
     /// What it is known by.
     pub key: QuestionKey,
-    /// The call that it belongs to, if that can be told.
+    /// The call that it belongs to, if that can be told. On a pipe it cannot if there are several,
+    /// or one was given up lately: the server may not have heard of that when it asked.
     pub call: Option<CallKey>,
-    /// Where it cannot be told: calls that were given up lately without an answer, which it may
-    /// belong to as well. If there are [`MOST_GIVEN_UP`], there may be more.
-    pub given_up: Vec<CallKey>,
     /// What is asked: elicitation, sampling, roots, or how a task stands that the host runs.
     pub method: MethodName,
     /// With what.
     pub params: Payload,
 }
 
-/// As many calls as are remembered that were given up without an answer.
-pub const MOST_GIVEN_UP: usize = 256;
-
 /// The questions that are open.
 #[derive(Debug, Default)]
 pub(super) struct Questions {
     last: u64,
     open: Table<QuestionKey, Open>,
-    /// Calls that the server may not have heard the end of, and until when that may be.
-    given_up: VecDeque<(CallKey, Instant)>,
+    /// A call was given up, and the server may not have heard of it until then.
+    unheard_until: Option<Instant>,
 }
 
 #[derive(Debug)]
@@ -83,19 +77,13 @@ impl Questions {
     }
 
     /// A call was given up. The server may ask about it before it hears of that.
-    pub(super) fn give_up(&mut self, now: Instant, call: CallKey) {
-        if self.given_up.len() >= MOST_GIVEN_UP {
-            self.given_up.pop_front();
-        }
-        if let Some(until) = now.checked_add(HEARD_BY_THEN) {
-            self.given_up.push_back((call, until));
-        }
+    pub(super) fn give_up(&mut self, now: Instant) {
+        self.unheard_until = now.checked_add(HEARD_BY_THEN);
     }
 
-    /// Those that a question may be about.
-    fn given_up(&mut self, now: Instant) -> Vec<CallKey> {
-        self.given_up.retain(|(_, until)| *until > now);
-        self.given_up.iter().map(|(call, _)| *call).collect()
+    /// May a question be about a call that was given up?
+    fn may_be_late(&self, now: Instant) -> bool {
+        self.unheard_until.is_some_and(|until| until > now)
     }
 
     fn insert(&mut self, open: Open) -> QuestionKey {
@@ -189,12 +177,9 @@ impl ClientMachine {
         for id in &stopped {
             self.pending.adjust(*id, |allowance| allowance.stop(now));
         }
-        let given_up = match lane == Lane::SHARED {
-            true => self.questions.given_up(now),
-            false => Vec::new(),
-        };
+        let may_be_late = lane == Lane::SHARED && self.questions.may_be_late(now);
         let call = match stopped.as_slice() {
-            [only] if given_up.is_empty() => self.owner_call(*only),
+            [only] if !may_be_late => self.owner_call(*only),
             _ => None,
         };
         let params = request.params.unwrap_or_else(Payload::empty);
@@ -204,7 +189,7 @@ impl ClientMachine {
                 id: request.id,
                 stopped,
             },
-            (call, given_up),
+            call,
             request.method,
             params,
             out,
@@ -247,7 +232,7 @@ impl ClientMachine {
                     call,
                     name: question.name,
                 },
-                (Some(call), Vec::new()),
+                Some(call),
                 question.method.into(),
                 question.params,
                 out,
@@ -259,7 +244,7 @@ impl ClientMachine {
         &mut self,
         now: Instant,
         origin: Origin,
-        (call, given_up): (Option<CallKey>, Vec<CallKey>),
+        call: Option<CallKey>,
         method: MethodName,
         params: Payload,
         out: &mut Vec<Output>,
@@ -272,7 +257,6 @@ impl ClientMachine {
         out.push(Output::Asked(Question {
             key,
             call,
-            given_up,
             method,
             params,
         }));
