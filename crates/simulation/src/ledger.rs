@@ -76,6 +76,8 @@ struct Record {
     server: usize,
     task: Task,
     began: Instant,
+    /// By how much time had jumped then.
+    late_before: u64,
     limit: Duration,
     /// How often a handler of it was started, is running, and came to its end.
     starts: u32,
@@ -130,6 +132,7 @@ impl Ledger {
             server,
             task,
             began: Instant::now(),
+            late_before: self.late.load(Ordering::Relaxed),
             limit,
             starts: 0,
             running: 0,
@@ -254,7 +257,11 @@ impl Ledger {
         }
         if let Ok(text) = &outcome {
             let (client, server) = (record.client, record.server);
-            let expected = expected(call, client, server, record.task, self.mood(call));
+            let mut expected = expected(call, client, server, record.task, self.mood(call));
+            // Who was about to answer when time jumped is taken to have cancelled.
+            if self.late.load(Ordering::Relaxed) > record.late_before {
+                expected.extend(cut_short(call, client, server, record.task));
+            }
             if !expected.contains(text) {
                 let words = format!("call {call} got {text:?} and not {expected:?}");
                 self.trace.violation(words);
@@ -332,6 +339,20 @@ fn expected(call: usize, client: usize, server: usize, task: Task, mood: Mood) -
         (Task::Ask | Task::Sample, _) => vec![format!("{word} client{client}")],
         (Task::AskTwice, _) => vec![format!("{word} client{client} client{client}")],
         _ => vec![word],
+    }
+}
+
+/// What a call comes to if its user does not get to answer all of its questions.
+fn cut_short(call: usize, client: usize, server: usize, task: Task) -> Vec<String> {
+    let word = said(call, server, task.tool());
+    let (first, second) = (
+        format!("{word} declined"),
+        format!("{word} client{client} declined"),
+    );
+    match task {
+        Task::Ask => vec![first],
+        Task::AskTwice => vec![first, second],
+        _ => Vec::new(),
     }
 }
 

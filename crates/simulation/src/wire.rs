@@ -28,6 +28,8 @@ pub(crate) struct Wire {
     pub(crate) serving: AbortHandle,
     trace: Trace,
     capacity: usize,
+    /// What is read is read into this.
+    space: Box<[u8]>,
 }
 
 /// Who connected.
@@ -120,6 +122,7 @@ impl Wire {
             serving,
             trace: trace.clone(),
             capacity: middle.capacity,
+            space: vec![0; 4096].into(),
         }
     }
 
@@ -141,9 +144,8 @@ impl Wire {
             return false;
         }
         let (mut has_come, mut total) = (false, 0);
-        let mut space = [0; 4096];
         loop {
-            let mut buffer = ReadBuf::new(&mut space);
+            let mut buffer = ReadBuf::new(&mut self.space);
             match Pin::new(&mut *end).poll_read(cx, &mut buffer) {
                 Poll::Ready(Ok(())) if !buffer.filled().is_empty() => {
                     total += buffer.filled().len();
