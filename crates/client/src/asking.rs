@@ -28,6 +28,7 @@ pub(crate) fn ask(shared: &Arc<Shared>, question: Question) -> AbortHandle {
             server: Arc::clone(&reply.shared.name),
             method: known.map_or("", Method::name),
             call: question.call.map(|key| reply.shared.call_of(key).0),
+            is_unheard: question.is_unheard,
             task: related_task(question.params.text()),
         };
         let (host, method) = (&*reply.shared.host, question.method.as_str());

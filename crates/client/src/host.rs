@@ -120,6 +120,9 @@ pub struct Asked {
     /// [`Call::id`](crate::Call::id). On a pipe it is not if there are several, or one was given up
     /// lately: the server may not have heard of that when it asked.
     pub call: Option<u64>,
+    /// A call was given up, and the server has answered nothing since that was sent later: it may
+    /// not have heard of it, and ask about that call.
+    pub is_unheard: bool,
     /// The task that it says it belongs to, by the server's id (2025-11-25).
     pub task: Option<String>,
 }
@@ -131,6 +134,7 @@ impl Asked {
             server: Arc::from(server),
             method,
             call: None,
+            is_unheard: false,
             task: None,
         }
     }

@@ -42,8 +42,8 @@ struct Calls {
     free: Vec<usize>,
     /// Who has given up calls lately.
     left: VecDeque<Leaver>,
-    /// There were more of them, until then.
-    crowded_until: Option<Instant>,
+    /// When the last one left of those who are forgotten, as there were too many.
+    crowded: Option<Instant>,
 }
 
 /// Somebody who does not wait any more for a call that its server may still be at.
@@ -51,8 +51,7 @@ struct Calls {
 struct Leaver {
     server: Arc<str>,
     client: Identity,
-    /// The server has heard of it by then.
-    until: Instant,
+    when: Instant,
 }
 
 impl Calls {
@@ -72,29 +71,31 @@ impl Calls {
     }
 
     /// May this client hear what a server asks, should it ask about a call that was given up?
-    fn may_hear(&self, server: &Arc<str>, client: &Identity) -> bool {
-        let now = Instant::now();
-        let mut left = self.left.iter().filter(|left| left.until > now);
-        let is_crowded = self.crowded_until.is_some_and(|until| until > now);
-        !is_crowded
-            && left.all(|left| left.server != *server || left.client.has_same_rights(client))
+    fn may_hear(&self, asked: &Asked, client: &Identity) -> bool {
+        let time = match asked.is_unheard {
+            true => DEAF_FOR,
+            false => HEARD_BY_THEN,
+        };
+        let is_late = |when: Instant| when.elapsed() < time;
+        let mut left = self.left.iter().filter(|left| is_late(left.when));
+        !self.crowded.is_some_and(is_late)
+            && left.all(|left| left.server != asked.server || left.client.has_same_rights(client))
     }
 
     /// A call was given up. Its server may ask about it before it hears of that.
     fn leave(&mut self, server: &Arc<str>, client: &Identity) {
-        let now = Instant::now();
         // Of those with the same rights the last one is enough.
         self.left.retain(|left| {
             let is_known = left.server == *server && left.client.has_same_rights(client);
-            left.until > now && !is_known
+            left.when.elapsed() < DEAF_FOR && !is_known
         });
         if self.left.len() >= MOST_LEFT {
-            self.crowded_until = self.left.pop_front().map(|left| left.until);
+            self.crowded = self.left.pop_front().map(|left| left.when);
         }
         self.left.push_back(Leaver {
             server: Arc::clone(server),
             client: client.clone(),
-            until: now + HEARD_BY_THEN,
+            when: Instant::now(),
         });
     }
 }
@@ -293,7 +294,7 @@ impl Desk {
             }
         }
         let found = likely(here.filter(|(_, open)| open.task.is_none()))?;
-        if !calls.may_hear(&asked.server, found.client()) {
+        if !calls.may_hear(asked, found.client()) {
             return None;
         }
         let number = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
@@ -361,8 +362,11 @@ fn likely<'a>(calls: impl Iterator<Item = (u64, &'a Arc<Open>)> + Clone) -> Opti
         .then_some(last)
 }
 
-/// A server that has not heard by then that a call was given up does not listen.
+/// Servers that have heard that a call was given up may still ask about it for so long.
 const HEARD_BY_THEN: Duration = Duration::from_secs(60);
+/// A server that answers nothing for longer than this after a call was given up is taken to have
+/// heard of it.
+const DEAF_FOR: Duration = Duration::from_secs(600);
 /// Who left before them is forgotten, and nobody is asked as long as it may be about him.
 const MOST_LEFT: usize = 1_024;
 
@@ -417,6 +421,10 @@ pub(crate) mod tests {
         // Once the server must have heard of it, there is only one that it can be.
         tokio::time::advance(HEARD_BY_THEN).await;
         assert!(desk.asks_about(&question()).is_some());
+        // A server that has answered nothing since may not have.
+        let mut unheard = question();
+        unheard.is_unheard = true;
+        assert!(desk.asks_about(&unheard).is_none());
     }
 
     #[test]
@@ -451,7 +459,7 @@ pub(crate) mod tests {
         assert!(desk.asks_about(&question()).is_none());
         // However often, one client is one.
         for call in 1..=MOST_LEFT + 1 {
-            desk.calls().crowded_until = None;
+            desk.calls().crowded = None;
             drop(enter(&desk, call as u64, Some("ada")));
         }
         assert!(desk.asks_about(&question()).is_some());

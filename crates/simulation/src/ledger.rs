@@ -87,6 +87,9 @@ struct Record {
     questions: u32,
     outcome: Option<bool>,
     is_cancelled: bool,
+    /// Another call of its client at this server was left while it was open: a stateless client may
+    /// have been asked there in the place of this one, and has not come again.
+    may_be_held: bool,
     /// Nobody waits for it any more.
     is_given_up: bool,
 }
@@ -140,6 +143,7 @@ impl Ledger {
             questions: 0,
             outcome: None,
             is_cancelled: false,
+            may_be_held: false,
             is_given_up: false,
         });
         let call = calls.len() - 1;
@@ -244,7 +248,7 @@ impl Ledger {
                 Task::Hang | Task::Fail => true,
                 // On a pipe it is not always known who is asked.
                 Task::Ask | Task::AskTwice | Task::Sample => {
-                    !self.is_alone || self.mood(call) == Mood::Never
+                    !self.is_alone || record.may_be_held || self.mood(call) == Mood::Never
                 }
                 _ => false,
             };
@@ -278,18 +282,22 @@ impl Ledger {
     pub(crate) fn cancel(&self, call: usize) {
         self.trace
             .note(&[16, call as u64], || format!("call {call} is cancelled"));
-        if let Some(record) = self.calls().get_mut(call) {
+        let mut calls = self.calls();
+        if let Some(record) = calls.get_mut(call) {
             record.is_cancelled = true;
         }
+        hold(&mut calls, call);
     }
 
     /// Nobody waits any more for this call.
     pub(crate) fn give_up(&self, call: usize) {
         self.trace
             .note(&[14, call as u64], || format!("call {call} is given up"));
-        if let Some(record) = self.calls().get_mut(call) {
+        let mut calls = self.calls();
+        if let Some(record) = calls.get_mut(call) {
             record.is_given_up = true;
         }
+        hold(&mut calls, call);
     }
 
     /// Calls that nobody gave up and that have no outcome.
@@ -326,6 +334,17 @@ impl Ledger {
 
     fn calls(&self) -> MutexGuard<'_, Vec<Record>> {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A call was left: what others of its client asked by it may be lost.
+fn hold(calls: &mut [Record], left: usize) {
+    let Some((client, server)) = calls.get(left).map(|left| (left.client, left.server)) else {
+        return;
+    };
+    for record in calls {
+        let is_open = record.outcome.is_none();
+        record.may_be_held |= is_open && record.client == client && record.server == server;
     }
 }
 

@@ -9,11 +9,12 @@
 //! 1. [`run`] (`schedule`): what happens, and what must be true
 //! 2. `world`: all that there is; `wire`: a connection; `conversation`: what may be said on one
 //! 3. `server`, `user`: who works, and who calls and is asked; `ledger`: what is true of calls
-//! 4. `chance`, `trace`: what is rolled, and what happened
+//! 4. `chance`, `trace`: what is rolled, and what happened; `panics`: what must not have
 
 mod chance;
 mod conversation;
 mod ledger;
+mod panics;
 mod schedule;
 mod server;
 mod trace;

@@ -13,6 +13,7 @@ use tokio::time::{advance, sleep};
 use crate::chance::Chance;
 use crate::conversation::Side;
 use crate::ledger::Task;
+use crate::panics;
 use crate::server::TOOLS;
 use crate::wire::Whose;
 use crate::world::World;
@@ -34,10 +35,20 @@ pub struct Run {
 }
 
 /// Runs the schedule of a seed, with about so many steps.
-///
-/// # Panics
-/// When the runtime cannot be made.
 pub fn run(seed: u64, steps: u64, is_read: bool) -> Run {
+    let (run, panics) = panics::noticed(|| play(seed, steps, is_read));
+    let mut run = run.unwrap_or_else(|| Run {
+        seed,
+        steps: 0,
+        digest: 0,
+        violations: Vec::new(),
+        lines: Vec::new(),
+    });
+    run.violations.extend(panics);
+    run
+}
+
+fn play(seed: u64, steps: u64, is_read: bool) -> Run {
     let runtime = Builder::new_current_thread()
         .enable_time()
         .start_paused(true)

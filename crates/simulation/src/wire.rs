@@ -191,6 +191,7 @@ impl Wire {
         let way = &mut self.ways[side as usize];
         let Some(end) = &mut self.ends[side.other() as usize] else {
             way.waiting.clear();
+            way.sent = 0;
             return false;
         };
         let mut rest = most;
@@ -216,6 +217,7 @@ impl Wire {
                 // Nobody is there to read it.
                 Poll::Ready(Err(_)) => {
                     way.waiting.clear();
+                    way.sent = 0;
                     has_moved = true;
                 }
                 Poll::Pending => break,
@@ -266,6 +268,7 @@ impl Wire {
         self.ends = [None, None];
         for way in &mut self.ways {
             way.waiting.clear();
+            way.sent = 0;
             way.has_ended = true;
             way.is_closed = true;
         }

@@ -76,6 +76,16 @@ impl<T> Pending<T> {
             .then_some(number)
     }
 
+    /// The id that the next request will have.
+    pub(crate) const fn next_id(&self) -> i64 {
+        self.next_id
+    }
+
+    /// Has none from this id on left?
+    pub(crate) fn are_all_open(&self, first: i64) -> bool {
+        (first..self.next_id).all(|id| self.get(id).is_some())
+    }
+
     /// Was this id ever given to a request of ours, answered or not?
     pub(crate) fn has_given(&self, id: &RequestId) -> bool {
         as_number(id).is_some_and(|number| (1..self.next_id).contains(&number))

@@ -587,7 +587,7 @@ impl ClientMachine {
     /// requests.
     fn note_given_up(&mut self, now: Instant) {
         if self.era() == Some(Era::Handshake) {
-            self.questions.give_up(now);
+            self.questions.give_up(now, self.pending.next_id());
         }
     }
 

@@ -35,6 +35,9 @@ pub struct Question {
     /// The call that it belongs to, if that can be told. On a pipe it cannot if there are several,
     /// or one was given up lately: the server may not have heard of that when it asked.
     pub call: Option<CallKey>,
+    /// A call was given up, and the server has answered nothing since that was sent later: it may
+    /// not have heard of it, and ask about that call.
+    pub is_unheard: bool,
     /// What is asked: elicitation, sampling, roots, or how a task stands that the host runs.
     pub method: MethodName,
     /// With what.
@@ -46,8 +49,8 @@ pub struct Question {
 pub(super) struct Questions {
     last: u64,
     open: Table<QuestionKey, Open>,
-    /// A call was given up, and the server may not have heard of it until then.
-    unheard_until: Option<Instant>,
+    /// When a call was given up last, and the id of the next request then.
+    given_up: Option<(Instant, i64)>,
 }
 
 #[derive(Debug)]
@@ -77,13 +80,14 @@ impl Questions {
     }
 
     /// A call was given up. The server may ask about it before it hears of that.
-    pub(super) fn give_up(&mut self, now: Instant) {
-        self.unheard_until = now.checked_add(HEARD_BY_THEN);
+    pub(super) const fn give_up(&mut self, now: Instant, next_id: i64) {
+        self.given_up = Some((now, next_id));
     }
 
-    /// May a question be about a call that was given up?
-    fn may_be_late(&self, now: Instant) -> bool {
-        self.unheard_until.is_some_and(|until| until > now)
+    /// Was a call given up no longer ago than this?
+    fn has_given_up(&self, now: Instant, time: Duration) -> bool {
+        let given_up = self.given_up;
+        given_up.is_some_and(|(when, _)| now.saturating_duration_since(when) < time)
     }
 
     fn insert(&mut self, open: Open) -> QuestionKey {
@@ -177,9 +181,11 @@ impl ClientMachine {
         for id in &stopped {
             self.pending.adjust(*id, |allowance| allowance.stop(now));
         }
-        let may_be_late = lane == Lane::SHARED && self.questions.may_be_late(now);
+        let is_shared = lane == Lane::SHARED;
+        let is_unheard = is_shared && self.is_unheard(now);
+        let is_fresh = is_shared && self.questions.has_given_up(now, HEARD_BY_THEN);
         let call = match stopped.as_slice() {
-            [only] if !may_be_late => self.owner_call(*only),
+            [only] if !is_unheard && !is_fresh => self.owner_call(*only),
             _ => None,
         };
         let params = request.params.unwrap_or_else(Payload::empty);
@@ -189,11 +195,19 @@ impl ClientMachine {
                 id: request.id,
                 stopped,
             },
-            call,
+            (call, is_unheard),
             request.method,
             params,
             out,
         );
+    }
+
+    /// May the server not have heard that a call was given up? It has if it has answered what was
+    /// sent later.
+    fn is_unheard(&self, now: Instant) -> bool {
+        let next = self.questions.given_up.map(|(_, next)| next);
+        self.questions.has_given_up(now, DEAF_FOR)
+            && next.is_some_and(|next| self.pending.are_all_open(next))
     }
 
     /// The requests that a question on this lane may belong to.
@@ -232,7 +246,7 @@ impl ClientMachine {
                     call,
                     name: question.name,
                 },
-                Some(call),
+                (Some(call), false),
                 question.method.into(),
                 question.params,
                 out,
@@ -244,7 +258,7 @@ impl ClientMachine {
         &mut self,
         now: Instant,
         origin: Origin,
-        call: Option<CallKey>,
+        (call, is_unheard): (Option<CallKey>, bool),
         method: MethodName,
         params: Payload,
         out: &mut Vec<Output>,
@@ -257,6 +271,7 @@ impl ClientMachine {
         out.push(Output::Asked(Question {
             key,
             call,
+            is_unheard,
             method,
             params,
         }));
@@ -353,5 +368,8 @@ fn reply(id: RequestId, outcome: Result<Payload, ErrorObject>) -> Output {
     Output::send(Lane::SHARED, Response::new(id, outcome))
 }
 
-/// A server that has not heard by then that a call was given up does not listen.
+/// Servers that have heard that a call was given up may still ask about it for so long.
 const HEARD_BY_THEN: Duration = Duration::from_secs(60);
+/// A server that answers nothing for longer than this after a call was given up is taken to have
+/// heard of it.
+const DEAF_FOR: Duration = Duration::from_secs(600);
