@@ -8,7 +8,7 @@ use std::process::Command;
 use crate::process::{self, Show};
 use crate::report::{self, Outcome, Report};
 use crate::workspace::{Package, Workspace};
-use crate::{budget, duplicates, interop, libtest, simulate, skips, soak, tools};
+use crate::{budget, duplicates, fault_matrix, interop, libtest, simulate, skips, soak, tools};
 
 /// One thing the check looks at.
 pub(crate) struct Step {
@@ -26,6 +26,7 @@ const STEPS: &[Step] = &[
     step("deny", deny),
     step("budgets", budget::run),
     step("duplicates", duplicates::run),
+    step("fault-matrix", fault_matrix::run),
     step("msrv", oldest_rust),
     step("fuzz", fuzz),
     step("fuzz-nightly", fuzz_nightly),

@@ -8,6 +8,7 @@ mod bench;
 mod budget;
 mod check;
 mod duplicates;
+mod fault_matrix;
 mod interop;
 mod libtest;
 mod pictures;
