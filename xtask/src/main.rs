@@ -7,6 +7,8 @@
 mod bench;
 mod budget;
 mod check;
+#[cfg(test)]
+mod documents;
 mod duplicates;
 mod fault_matrix;
 mod interop;

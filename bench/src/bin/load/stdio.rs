@@ -40,7 +40,7 @@ pub fn listing(options: &Options) -> Result<Figures, String> {
         wire.send(message::request(options.era, id, "tools/list").as_bytes())?;
         let list = wire.line()?;
         times.push(begun.elapsed());
-        if memchr::memmem::find(&wire.buffer[list], b"\"echo\"").is_none() {
+        if memchr::memmem::find(&wire.buffer[list], b"echo\"").is_none() {
             return Err("the server lists no tool named echo".to_owned());
         }
     }
