@@ -3,4 +3,5 @@
 //! A file for each kind of thing that is named. Nothing of it is in the program: it runs with the
 //! tests of this package.
 
+mod named_limits;
 mod named_tests;
