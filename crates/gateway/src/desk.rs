@@ -372,10 +372,15 @@ const MOST_LEFT: usize = 1_024;
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use std::collections::HashMap;
+
     use super::*;
+    use crate::limit::GatewayLimits;
+    use crate::turnstile::Turnstile;
 
     pub(crate) fn desk() -> Arc<Desk> {
-        Arc::new(Desk::new(Tasks::new(1, 1, Duration::ZERO)))
+        let turnstile = Arc::new(Turnstile::new(GatewayLimits::default(), HashMap::new()));
+        Arc::new(Desk::new(Tasks::new(turnstile, 1, 1, Duration::ZERO)))
     }
 
     /// A call that ends when this is dropped.

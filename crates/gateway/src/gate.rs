@@ -44,7 +44,6 @@ impl Service for Gate {
             Ok(pass) => pass,
             Err(error) => {
                 let answer = Answer::Error(error);
-                note_refusal(&self.turnstile, &answer);
                 return Reply::Now(ended(noted, answer));
             }
         };
@@ -83,8 +82,7 @@ impl Through {
     /// It has this answer: what its client gets.
     fn end(self, answer: Answer) -> Answer {
         let Self { pass, noted } = self;
-        let answer = bounded(answer, pass.turnstile().largest_result());
-        note_refusal(pass.turnstile(), &answer);
+        let answer = bounded(answer, pass.turnstile());
         drop(pass);
         ended(noted, answer)
     }
@@ -131,32 +129,18 @@ fn is_counted(method: &MethodName) -> bool {
 }
 
 /// The answer, unless it is larger than it may be.
-fn bounded(answer: Answer, largest: usize) -> Answer {
+fn bounded(answer: Answer, turnstile: &Turnstile) -> Answer {
     let (Answer::Result(payload) | Answer::InputRequired(payload)) = &answer else {
         return answer;
     };
-    let size = payload.text().len();
+    let (size, largest) = (payload.text().len(), turnstile.largest_result());
     if size <= largest {
         return answer;
     }
+    turnstile.note_large_result();
     let message = format!("the result has {size} bytes, and {largest} are passed on at most");
     let error = ErrorObject::internal(message);
     Answer::Error(error.with_data(&serde_json::json!({"limit": "result"})))
-}
-
-/// Counts that a limit was reached, by the name that the refusal has for it.
-fn note_refusal(turnstile: &Turnstile, answer: &Answer) {
-    let Answer::Error(error) = answer else {
-        return;
-    };
-    let is_ours = matches!(
-        error.code,
-        ErrorCode::BUSY | ErrorCode::TOO_MANY | ErrorCode::INTERNAL_ERROR
-    );
-    let data = error.data.as_ref().filter(|_| is_ours);
-    if let Some(limit) = data.and_then(|data| data.string_member("limit")) {
-        turnstile.note_refusal(&limit);
-    }
 }
 
 fn ended(noted: Option<Box<Noted>>, answer: Answer) -> Answer {

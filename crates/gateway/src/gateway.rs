@@ -276,7 +276,9 @@ impl GatewayBuilder {
     /// # Panics
     /// Outside of a tokio runtime: each server has a task.
     pub fn build(self) -> Gateway {
+        let turnstile = Arc::new(Turnstile::new(self.limits.clone(), self.special));
         let tasks = Tasks::new(
+            Arc::clone(&turnstile),
             self.limits.parked,
             self.limits.parked_per_caller,
             self.park_life,
@@ -298,7 +300,6 @@ impl GatewayBuilder {
             self.limits.parked_per_caller,
             self.park_life,
         ));
-        let turnstile = Arc::new(Turnstile::new(self.limits.clone(), self.special));
         let opening = Opening::new();
         let (mut running, mut kept) = (Vec::new(), Vec::new());
         let mut site = |profile: Option<&Profile>| {
@@ -315,6 +316,7 @@ impl GatewayBuilder {
                 rooms,
                 opening: opening.clone(),
                 lot: Arc::clone(&lot),
+                turnstile: Arc::clone(&turnstile),
                 watches,
                 tasks: Arc::clone(&tasks),
             };

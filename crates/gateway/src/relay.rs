@@ -33,6 +33,7 @@ use crate::gateway::Names;
 use crate::lot::Lot;
 use crate::opening::Opening;
 use crate::rooms::Rooms;
+use crate::turnstile::Turnstile;
 use crate::watches::Watches;
 
 pub(crate) use answers::{Fits, answer_with};
@@ -60,6 +61,7 @@ pub(crate) struct Parts {
     pub(crate) rooms: Arc<Rooms>,
     pub(crate) opening: Opening,
     pub(crate) lot: Arc<Lot>,
+    pub(crate) turnstile: Arc<Turnstile>,
     pub(crate) watches: Arc<Watches>,
     pub(crate) tasks: Arc<Tasks>,
 }

@@ -36,7 +36,7 @@ struct Inside {
     /// Limits of single callers, by the names of their keys.
     special: HashMap<String, CallerLimits>,
     /// How often each limit was reached.
-    refused: BTreeMap<String, u64>,
+    refused: BTreeMap<&'static str, u64>,
     callers: HashMap<CallerId, Caller>,
 }
 
@@ -88,7 +88,7 @@ impl Turnstile {
         if inside.calls >= self.limits.calls {
             let all = self.limits.calls;
             let message = format!("all {all} calls that are served at once are taken");
-            return Err(refusal(ErrorCode::BUSY, &message, "calls", SOON));
+            return Err(inside.refuse(ErrorCode::BUSY, &message, "calls", SOON));
         }
         let caller = match principal {
             Some(principal) => Some(self.count(&mut inside, now(), principal)?.into()),
@@ -127,7 +127,7 @@ impl Turnstile {
             });
             if inside.callers.len() >= MOST_CALLERS {
                 let message = "more callers than can be told apart are calling";
-                return Err(refusal(ErrorCode::BUSY, message, "callers", SOON));
+                return Err(inside.refuse(ErrorCode::BUSY, message, "callers", SOON));
             }
         }
         let burst = rate.map_or(0.0, burst);
@@ -138,12 +138,7 @@ impl Turnstile {
         });
         if caller.calls >= most {
             let message = format!("all {most} calls that this caller may have in flight are taken");
-            return Err(refusal(
-                ErrorCode::TOO_MANY,
-                &message,
-                "callsPerCaller",
-                SOON,
-            ));
+            return Err(inside.refuse(ErrorCode::TOO_MANY, &message, "callsPerCaller", SOON));
         }
         if let Some(rate) = rate {
             let a_second = f64::from(rate) / 60.0;
@@ -154,12 +149,7 @@ impl Turnstile {
                 let wait = Duration::try_from_secs_f64((1.0 - caller.left) / a_second);
                 let message = format!("this caller may make {rate} calls in a minute");
                 let wait = wait.unwrap_or(SOON);
-                return Err(refusal(
-                    ErrorCode::TOO_MANY,
-                    &message,
-                    "callsPerMinute",
-                    wait,
-                ));
+                return Err(inside.refuse(ErrorCode::TOO_MANY, &message, "callsPerMinute", wait));
             }
             caller.left -= 1.0;
         }
@@ -167,24 +157,59 @@ impl Turnstile {
         Ok(id)
     }
 
-    /// A call was refused for this limit.
-    pub(crate) fn note_refusal(&self, limit: &str) {
-        let mut inside = self.inside();
-        if let Some(count) = inside.refused.get_mut(limit) {
-            *count = count.saturating_add(1);
-        } else if inside.refused.len() < MOST_LIMITS {
-            inside.refused.insert(limit.to_owned(), 1);
-        }
+    /// A result was larger than may be passed on.
+    pub(crate) fn note_large_result(&self) {
+        self.inside().note("result");
+    }
+
+    /// What is said to a client whose call cannot wait for it.
+    pub(crate) fn no_place(&self, full: Full) -> ErrorObject {
+        let (code, limit, message) = match full {
+            Full::All(all) => {
+                let message = format!("all {all} places for calls that wait for answers are taken");
+                (ErrorCode::BUSY, "parked", message)
+            }
+            Full::Caller(all) => {
+                let message =
+                    format!("all {all} calls of this caller that may wait for answers do");
+                (ErrorCode::TOO_MANY, "parkedPerCaller", message)
+            }
+        };
+        self.inside().refuse(code, &message, limit, LATER)
     }
 
     /// Calls in flight now, and how often each limit was reached.
-    pub(crate) fn numbers(&self) -> (usize, BTreeMap<String, u64>) {
+    pub(crate) fn numbers(&self) -> (usize, BTreeMap<&'static str, u64>) {
         let inside = self.inside();
         (inside.calls, inside.refused.clone())
     }
 
     fn inside(&self) -> MutexGuard<'_, Inside> {
         self.inside.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Inside {
+    /// A limit was reached. Which ones there are is ours to say: what servers say of theirs does not
+    /// count.
+    fn note(&mut self, limit: &'static str) {
+        let count = self.refused.entry(limit).or_default();
+        *count = count.saturating_add(1);
+    }
+
+    /// What is said to a client that is refused for a while.
+    fn refuse(
+        &mut self,
+        code: ErrorCode,
+        message: &str,
+        limit: &'static str,
+        wait: Duration,
+    ) -> ErrorObject {
+        self.note(limit);
+        let milliseconds = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX).max(1);
+        let seconds = wait.as_secs_f64().max(0.1);
+        ErrorObject::new(code, format!("{message}; try again in {seconds:.1} s"))
+            .with_data(&serde_json::json!({"limit": limit, "retryAfterMs": milliseconds}))
     }
 }
 
@@ -225,37 +250,12 @@ fn burst(rate: u32) -> f64 {
     (f64::from(rate) / 6.0).max(1.0)
 }
 
-/// What is said to a client whose call cannot wait for it.
-pub(crate) fn no_place(full: Full) -> ErrorObject {
-    let (code, limit, message) = match full {
-        Full::All(all) => {
-            let message = format!("all {all} places for calls that wait for answers are taken");
-            (ErrorCode::BUSY, "parked", message)
-        }
-        Full::Caller(all) => {
-            let message = format!("all {all} calls of this caller that may wait for answers do");
-            (ErrorCode::TOO_MANY, "parkedPerCaller", message)
-        }
-    };
-    refusal(code, &message, limit, LATER)
-}
-
-/// What is said to a client that is refused for a while.
-fn refusal(code: ErrorCode, message: &str, limit: &str, wait: Duration) -> ErrorObject {
-    let milliseconds = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX).max(1);
-    let seconds = wait.as_secs_f64().max(0.1);
-    ErrorObject::new(code, format!("{message}; try again in {seconds:.1} s"))
-        .with_data(&serde_json::json!({"limit": limit, "retryAfterMs": milliseconds}))
-}
-
 // A person takes this long to answer.
 const LATER: Duration = Duration::from_secs(30);
 // A call that ends makes room; most take less.
 const SOON: Duration = Duration::from_secs(1);
 // So much is remembered of each that this is a few megabytes.
 const MOST_CALLERS: usize = 10_000;
-// There are about a dozen.
-const MOST_LIMITS: usize = 64;
 // After a minute a caller has all its calls again.
 const MEMORY: Duration = Duration::from_secs(60);
 

@@ -26,7 +26,6 @@ use super::{Inner, error_of};
 use crate::desk::{Asker, Later, Listening, Open, Question};
 use crate::rooms::Room;
 use crate::server_host::at_once;
-use crate::turnstile;
 
 /// Why there is nothing to tell a client but this.
 pub(super) enum Failed {
@@ -325,7 +324,7 @@ pub(super) async fn ask(
         requests.insert(name.clone(), question.request.clone());
     }
     let number = relay.lot.park(pursuit, context.principal());
-    let number = number.map_err(|full| Failed::Here(turnstile::no_place(full)))?;
+    let number = number.map_err(|full| Failed::Here(relay.turnstile.no_place(full)))?;
     let state = context
         .seal(PURPOSE, number.to_string().as_bytes())
         .map_err(|error| Failed::Here(ErrorObject::internal(error.to_string())))?;

@@ -36,6 +36,7 @@ use super::{Inner, caller, pursuit};
 use crate::desk::{Asker, AskingTask, Open};
 use crate::identity::Identity;
 use crate::rooms::Room;
+use crate::turnstile::Turnstile;
 use asking::AskingTasks;
 use ended::EndedCalls;
 use name::TaskNames;
@@ -52,16 +53,23 @@ pub(crate) struct Tasks {
     asking: AskingTasks,
     ended: EndedCalls,
     news: News,
+    turnstile: Arc<Turnstile>,
 }
 
 impl Tasks {
     /// As many may wait for answers of clients, of all and of one, and so long.
-    pub(crate) fn new(most: usize, most_of_one: usize, life: Duration) -> Arc<Self> {
+    pub(crate) fn new(
+        turnstile: Arc<Turnstile>,
+        most: usize,
+        most_of_one: usize,
+        life: Duration,
+    ) -> Arc<Self> {
         Arc::new(Self {
             names: TaskNames::new(),
             asking: AskingTasks::new(most, most_of_one, life),
             ended: EndedCalls::default(),
             news: News::default(),
+            turnstile,
         })
     }
 

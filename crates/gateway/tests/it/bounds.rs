@@ -309,6 +309,21 @@ async fn calls_that_wait_for_answers_are_bounded() {
 }
 
 #[tokio::test]
+async fn what_a_server_says_of_its_own_limits_is_not_counted() {
+    let house = House::open_before(vec![server("one", Era::Handshake)], |gateway| {
+        let keys = [Key::new("ada", "secret-ada")];
+        gateway.access(&keys, None).unwrap()
+    })
+    .await;
+    let refused = house.ask("secret-ada", "one__full").await;
+    assert_eq!(refused.json()["error"]["data"]["limit"], "its own");
+    let numbers = house.get("/metrics", Some("secret-ada")).await.text;
+    assert!(numbers.contains("switchboard_gateway_refused_total"));
+    assert!(!numbers.contains("its own"), "{numbers}");
+    house.close().await;
+}
+
+#[tokio::test]
 async fn a_client_can_subscribe_to_so_many_resources_only() {
     let (gateway, client) = with_one_of("subscriptions", Era::Handshake).await;
     let subscribe = |uri: &str| {

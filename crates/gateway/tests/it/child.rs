@@ -6,7 +6,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use switchboard_hub::ServerConfig;
-use switchboard_protocol::jsonrpc::{ErrorObject, Notification};
+use switchboard_protocol::jsonrpc::{ErrorCode, ErrorObject, Notification};
 use switchboard_protocol::types::{
     CallToolResult, ContentBlock, CreateMessageRequestParams, ElicitAction, ElicitRequestParams,
     ElicitRequestUrlParams, ElicitationCompleteNotificationParams, LoggingLevel,
@@ -125,6 +125,11 @@ pub(crate) fn behind() -> Server {
         )
         .tool(tool("fail", async || -> Result<String, String> {
             Err("it cannot".to_owned())
+        }))
+        .tool(tool("full", async || -> Result<String, Failure> {
+            let error = ErrorObject::new(ErrorCode::BUSY, "of the server itself");
+            let data = serde_json::json!({"limit": "its own"});
+            Err(Failure::Refused(error.with_data(&data)))
         }))
         .tool(tool("greet", greet))
         .tool(tool("twice", twice))

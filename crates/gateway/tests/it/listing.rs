@@ -43,8 +43,8 @@ async fn everything_of_all_servers_is_listed_in_one_order() {
         let cell = Cell::open(eras, &["two", "one"]).await;
         let tools = soon(cell.client.tools()).await.unwrap();
         let names: Vec<_> = tools.iter().map(|tool| tool.name.as_str()).collect();
-        assert_eq!(names.len(), 54);
-        assert!(names[0].starts_with("one__") && names[53].starts_with("two__"));
+        assert_eq!(names.len(), 56);
+        assert!(names[0].starts_with("one__") && names[55].starts_with("two__"));
         let prompts = soon(cell.client.prompts()).await.unwrap();
         let prompts: Vec<_> = prompts.iter().map(|prompt| prompt.name.as_str()).collect();
         assert_eq!(prompts, ["one__review", "two__review"]);

@@ -23,7 +23,6 @@ use super::{Tasks, ask, form, ready_of, refused, whom};
 use crate::relay::Inner;
 use crate::relay::pursuit::Failed;
 use crate::rooms::Room;
-use crate::turnstile;
 
 impl Inner {
     /// The parameters of a call of a stateless client that a server of 2025-11-25 is to run as a
@@ -138,7 +137,8 @@ impl Tasks {
                     && let Some(context) = context
                 {
                     let began = self.follow(room, key, context);
-                    followed = Some(began.map_err(|full| Failed::Here(turnstile::no_place(full)))?);
+                    followed =
+                        Some(began.map_err(|full| Failed::Here(self.turnstile.no_place(full)))?);
                 }
                 let questions = match followed {
                     Some(followed) if task.status == TaskStatus::InputRequired => {
