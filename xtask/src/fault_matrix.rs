@@ -137,8 +137,8 @@ fn missing(named: &str, read: &dyn Fn(&str) -> Option<String>) -> Option<String>
     (!is_there).then(|| format!("there is no test {named}"))
 }
 
-/// A function of this name with the attribute of a test.
-fn has_test(text: &str, name: &str) -> bool {
+/// Is there a function of this name with the attribute of a test?
+pub(crate) fn has_test(text: &str, name: &str) -> bool {
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
     let functions = lines.iter().enumerate();
     let mut functions = functions.filter(|(_, line)| is_function(line, name));

@@ -6,6 +6,8 @@
 use std::fs;
 use std::path::Path;
 
+use crate::fault_matrix::has_test;
+
 /// The documents that are looked at. One that names no test at all is a mistake.
 const DOCUMENTS: &[&str] = &["docs/limits.md", "docs/security.md"];
 
@@ -48,15 +50,6 @@ fn named_in(line: &str) -> impl Iterator<Item = Named<'_>> {
     })
 }
 
-/// Is there a function of this name, with an attribute that makes it a test?
-fn has_test(text: &str, name: &str) -> bool {
-    let function = format!("fn {name}(");
-    let before = text.split(&function).next();
-    let is_there = before.is_some_and(|before| before.len() < text.len());
-    let attributes = before.and_then(|before| before.rsplit("\n\n").next());
-    is_there && attributes.is_some_and(|lines| lines.contains("#[") && lines.contains("test"))
-}
-
 #[test]
 fn tests_are_named_by_file_and_function_and_files_alone() {
     let line = "| `calls` | `a/b.rs::a_test`, `a/c.txt` | `c::d` | `b.rs` | a/e.rs::f |";
@@ -65,13 +58,4 @@ fn tests_are_named_by_file_and_function_and_files_alone() {
         named_in(line).collect::<Vec<_>>(),
         [named("a/b.rs", Some("a_test")), named("a/c.txt", None)]
     );
-}
-
-#[test]
-fn a_function_that_is_no_test_does_not_count() {
-    let text = "fn helper() {}\n\n#[tokio::test]\nasync fn a_test() {}\n\n#[inline]\nfn other() {}";
-    assert!(has_test(text, "a_test"));
-    for name in ["helper", "other", "a_tes", "none"] {
-        assert!(!has_test(text, name), "{name}");
-    }
 }
