@@ -173,6 +173,15 @@ impl Open {
         Waiting(Arc::clone(self))
     }
 
+    /// Does its client give it up within this time, if it has not before?
+    pub(crate) async fn ends_within(&self, time: Duration) -> bool {
+        match &self.asker {
+            Asker::Now(context) => tokio::time::timeout(time, context.ended()).await.is_ok(),
+            // Who comes again is not waited for.
+            Asker::Later(later) => later.is_closed(),
+        }
+    }
+
     /// Has its client given it up, or gone? It may still be here for a moment.
     fn has_ended(&self) -> bool {
         match &self.asker {

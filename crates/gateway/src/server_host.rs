@@ -9,11 +9,12 @@
 use std::future::Future;
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Waker};
+use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use switchboard_client::{Abilities, Answering, Asked, Change, Host, Payload, Refusal};
-use switchboard_protocol::jsonrpc::{ErrorObject, Notification};
+use switchboard_protocol::jsonrpc::{ErrorCode, ErrorObject, Notification};
 use switchboard_protocol::revision::StepDown;
 use switchboard_protocol::types::{
     ClientCapabilities, CreateMessageRequestParams, CreateMessageResult, ElicitRequestFormParams,
@@ -94,8 +95,7 @@ impl ServerHost {
             }
             let _waiting = open.waits();
             let outcome = ask(Arc::clone(&open)).await;
-            let has_ended = matches!(outcome, Err(AskError::Ended));
-            if !has_ended || asked.call.is_some() || guesses >= MOST_GUESSES {
+            if asked.call.is_some() || guesses >= MOST_GUESSES || !is_over(&open, &outcome).await {
                 return outcome.map_err(refusal);
             }
             guesses += 1;
@@ -217,6 +217,18 @@ impl Host for ServerHost {
     }
 }
 
+/// Is there no answer because the call has ended? A client that has given it up may say so before
+/// we hear of that.
+async fn is_over<T>(open: &Open, outcome: &Result<T, AskError>) -> bool {
+    match outcome {
+        Err(AskError::Ended) => true,
+        Err(AskError::Refused(error)) if error.code == ErrorCode::INVALID_REQUEST => {
+            open.ends_within(HEARD_OF).await
+        }
+        _ => false,
+    }
+}
+
 /// Puts a question to a client that waits for a task, and says which it is of.
 async fn put<T: DeserializeOwned>(
     context: &Context,
@@ -329,6 +341,8 @@ fn refusal(error: AskError) -> Refusal {
 
 /// More calls than end in the time that a client takes to answer.
 const MOST_GUESSES: u32 = 16;
+/// By then we have heard that a call was given up whose client says so.
+const HEARD_OF: Duration = Duration::from_secs(1);
 
 /// Clients of the handshake era do not see it.
 const NAME: &str = "question";
@@ -337,6 +351,28 @@ const NAME: &str = "question";
 mod tests {
     use super::*;
     use crate::desk::tests::{desk, enter, question};
+
+    #[tokio::test(start_paused = true)]
+    async fn who_says_that_his_call_is_over_is_asked_about_the_next() {
+        let desk = desk();
+        let host = ServerHost::of_all(&desk, "s");
+        let _first = enter(&desk, 1, Some("ada"));
+        let second = std::sync::Mutex::new(Some(enter(&desk, 2, Some("ada"))));
+        let refuse = || {
+            Err(AskError::Refused(ErrorObject::invalid_request(
+                "it is over",
+            )))
+        };
+        let ask = |_: Arc<Open>| {
+            let second = second.lock().unwrap().take();
+            async move { second.map_or(Ok(7), |_| refuse()) }
+        };
+        assert_eq!(host.ask(&question(), ask).await.unwrap(), 7);
+        // Where the call goes on, that is its answer.
+        let refused = host.ask(&question(), |_| async { refuse() }).await;
+        let refused: Result<i32, Refusal> = refused;
+        assert!(refused.is_err());
+    }
 
     #[tokio::test]
     async fn a_question_goes_to_the_next_call_when_the_one_that_was_taken_for_it_ends() {

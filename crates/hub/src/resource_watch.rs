@@ -81,22 +81,31 @@ impl ResourceWatch {
             match change {
                 Ok(Some(Change::Resource(uri))) if uri == self.uri => return Ok(()),
                 Ok(Some(_)) => {}
-                Ok(None) | Err(_) => self.end(),
+                Ok(None) => self.end(),
+                Err(_) => self.lose(),
             }
         }
     }
 
-    /// The subscription is over: one that ends again and again is made less and less often.
+    /// The server has ended the subscription: one that it ends again and again is made less and less
+    /// often.
     fn end(&mut self) {
         let stood = self
             .standing
             .take()
             .map(|standing| standing.since.elapsed());
-        if stood.is_some_and(|stood| stood >= LONGEST_WAIT) {
+        if stood.is_some_and(|stood| stood >= STOOD_LONG) {
             self.wait = FIRST_WAIT;
         }
         self.after = Instant::now() + self.wait;
         self.wait = (self.wait * 2).min(LONGEST_WAIT);
+    }
+
+    /// The connection is over. How soon there is another is for the server's keeper to say, and
+    /// whoever watches meanwhile waits no longer than that.
+    fn lose(&mut self) {
+        self.standing = None;
+        self.after = Instant::now() + FIRST_WAIT;
     }
 }
 
@@ -125,4 +134,6 @@ async fn subscribe(hub: &Hub, server: &str, uri: &str) -> Result<Standing, HubEr
 
 const FIRST_WAIT: Duration = Duration::from_millis(100);
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
+/// What has stood for so long was not ended at once.
+const STOOD_LONG: Duration = Duration::from_secs(5);
 const FOR_AGREEING: Duration = Duration::from_secs(10);

@@ -4,10 +4,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use switchboard_client::memory;
 use switchboard_client::types::{
     CompleteRequestParams, CompletionArgument, CompletionReference, ContentBlock, ResourceContents,
 };
-use switchboard_hub::{Event, Hub, HubError, MemberState, ToolFilter};
+use switchboard_hub::{Event, Hub, HubError, MemberState, ServerConfig, ToolFilter};
+use switchboard_server::{Server, resource};
 
 use crate::child::{faulty, odd, server};
 use crate::running::{builder, hub, pid, soon, until};
@@ -207,6 +209,35 @@ async fn a_resource_is_watched_across_a_restart_of_its_server() {
     assert!(hub.watch("demo://nothing").await.is_err());
     hub.close().await;
     assert!(soon(watch.changed()).await.is_err());
+}
+
+#[tokio::test(start_paused = true)]
+async fn however_often_a_server_is_restarted_its_resource_is_soon_watched_again() {
+    let state = resource("demo://state", async || "it is as it is");
+    let site = Server::new("one", "1.0.0").resource(state).site().unwrap();
+    let hub = Hub::builder()
+        .server(ServerConfig::command("one", ["in-process"]))
+        .in_process(move |_| {
+            let (ours, theirs) = memory::pair();
+            let site = site.clone();
+            tokio::spawn(async move {
+                let (read, write) = tokio::io::split(theirs);
+                let _ = site.serve(read, write).await;
+            });
+            Some(ours)
+        })
+        .build();
+    hub.connect_all().await;
+    let mut watch = hub.watch("demo://state").await.unwrap();
+    for _ in 0..12 {
+        tokio::time::sleep(Duration::from_secs(30)).await;
+        hub.disconnect("one").await.unwrap();
+        hub.connect("one").await.unwrap();
+        // It may have changed meanwhile.
+        let changed = tokio::time::timeout(Duration::from_secs(5), watch.changed()).await;
+        changed.unwrap().unwrap();
+    }
+    hub.close().await;
 }
 
 #[tokio::test]
