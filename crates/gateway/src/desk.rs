@@ -348,8 +348,8 @@ impl Desk {
 
 /// The call that a question is likely to be about, of those whose clients may know of each other:
 /// one that does not wait for an answer already, if all such are of one client; if there is none
-/// and all are of one client, the one that was asked about last, as servers ask several things at
-/// once.
+/// and all are of one client, or of nobody in particular, the one that was asked about last, as
+/// servers ask several things at once.
 fn likely<'a>(calls: impl Iterator<Item = (u64, &'a Arc<Open>)> + Clone) -> Option<&'a Arc<Open>> {
     let (_, any) = calls.clone().next()?;
     let mut all = calls.clone();
@@ -363,7 +363,7 @@ fn likely<'a>(calls: impl Iterator<Item = (u64, &'a Arc<Open>)> + Clone) -> Opti
         let asked = asked.max_by_key(|(_, open)| open.last_asked.load(Ordering::Relaxed));
         let (_, last) = asked?;
         let mut all = calls;
-        let is_one = all.all(|(_, open)| open.client().is_same(last.client()));
+        let is_one = all.all(|(_, open)| open.client().may_stand_for(last.client()));
         return is_one.then_some(last);
     };
     busy()
@@ -403,13 +403,17 @@ pub(crate) mod tests {
 
     /// A call of somebody with this key, and where it hears what it is asked.
     pub(crate) fn enter(desk: &Arc<Desk>, call: u64, key: Option<&str>) -> (Entered, Listening) {
+        enter_as(desk, call, Identity::with_key(key))
+    }
+
+    fn enter_as(desk: &Arc<Desk>, call: u64, client: Identity) -> (Entered, Listening) {
         let capabilities = serde_json::from_str(r#"{"elicitation": {"form": {}}}"#);
         let later = Later::of_one_away(Arc::new(capabilities.unwrap()));
         let open = Arc::new(Open {
             asker: Asker::Later(later),
             task: None,
             room: None,
-            client: OnceLock::from(Identity::with_key(key)),
+            client: OnceLock::from(client),
             entry: OnceLock::new(),
             waits_for: AtomicUsize::new(0),
             last_asked: AtomicU64::new(0),
@@ -478,6 +482,23 @@ pub(crate) mod tests {
         }
         assert!(desk.asks_about(&question()).is_some());
         assert_eq!(desk.calls().left.len(), 1);
+    }
+
+    #[test]
+    fn several_things_are_asked_at_once_though_others_wait_who_are_nobody_in_particular() {
+        for (key, is_asked) in [(None, true), (Some("ada"), false)] {
+            let desk = desk();
+            let away = enter_as(&desk, 1, Identity::named(key, "gone for good"));
+            let _waits = away.0.0.waits();
+            let _here = enter(&desk, 2, key);
+            let found = desk.asks_about(&question()).unwrap();
+            let _waits = found.waits();
+            let again = desk.asks_about(&question());
+            assert_eq!(
+                again.is_some_and(|again| Arc::ptr_eq(&again, &found)),
+                is_asked
+            );
+        }
     }
 
     #[test]

@@ -83,6 +83,21 @@ impl Identity {
         self.stateless.is_some() && self.stateless == other.stateless && self.has_same_rights(other)
     }
 
+    /// Somebody with this key, or without one, who calls himself so.
+    #[cfg(test)]
+    pub(crate) fn named(key: Option<&str>, name: &str) -> Self {
+        let info = Implementation::new(name, "1");
+        Self {
+            stateless: Some(Some(info)),
+            ..Self::with_key(key)
+        }
+    }
+
+    /// May the one be asked what may be for the other? Those who are nobody in particular may.
+    pub(crate) fn may_stand_for(&self, other: &Self) -> bool {
+        self.is_same(other) || self.is_anonymous() && other.is_anonymous()
+    }
+
     /// Has it a key that says who it is?
     pub(crate) const fn has_key(&self) -> bool {
         self.principal.is_some()

@@ -48,6 +48,13 @@ fn shapes(metrics: &[Value]) -> Result<(), String> {
             2,
             true
         ],
+        [
+            "switchboard.server.refused_definitions",
+            "{definition}",
+            "sum",
+            2,
+            true
+        ],
         ["switchboard.catalog.version", "1", "gauge", null, null],
     ]);
     equal("metrics", &Value::Array(found), &wanted)
