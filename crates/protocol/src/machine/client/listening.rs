@@ -28,6 +28,9 @@ pub(super) struct Listener {
     wanted: SubscriptionFilter,
     /// `resources/subscribe` requests that have no answer yet.
     open: usize,
+    /// Those of them that wait until the server has let go of the resource: over HTTP the one
+    /// request may overtake the other.
+    held: Vec<String>,
     /// What is granted so far; what is wanted of lists is granted at once.
     granted: SubscriptionFilter,
 }
@@ -36,6 +39,7 @@ impl Listener {
     /// Its session is lost, and what was granted in it.
     pub(super) fn suspend(&mut self) {
         self.open = 0;
+        self.held.clear();
         self.granted = SubscriptionFilter::default();
     }
 }
@@ -75,6 +79,7 @@ impl ClientMachine {
         let listener = Listener {
             wanted: filter,
             open: 0,
+            held: Vec::new(),
             granted: SubscriptionFilter::default(),
         };
         self.listeners.insert(key, listener);
@@ -95,6 +100,7 @@ impl ClientMachine {
     }
 
     fn say_subscriptions(&mut self, now: Instant, key: CallKey, out: &mut Vec<Output>) {
+        let let_go: Vec<String> = self.let_go().cloned().collect();
         let (ClientState::Ready(agreed), Some(listener)) =
             (&self.state, self.listeners.get_mut(&key))
         else {
@@ -106,12 +112,41 @@ impl ClientMachine {
         granted.task_ids = None;
         listener.open = uris.len();
         listener.granted = granted;
-        for uri in &uris {
-            let allowance = Allowance::new(now, self.config.call_timeouts);
-            let owner = Owner::Subscribe(key, uri.clone());
-            self.send_for(Method::ResourcesSubscribe, uri, allowance, owner, out);
+        let (held, uris) = uris.into_iter().partition(|uri| let_go.contains(uri));
+        listener.held = held;
+        let uris: Vec<String> = uris;
+        for uri in uris {
+            self.say_subscription(now, key, uri, out);
         }
         self.confirm_if_settled(key, out);
+    }
+
+    fn say_subscription(&mut self, now: Instant, key: CallKey, uri: String, out: &mut Vec<Output>) {
+        let allowance = Allowance::new(now, self.config.call_timeouts);
+        let owner = Owner::Subscribe(key, uri.clone());
+        self.send_for(Method::ResourcesSubscribe, &uri, allowance, owner, out);
+    }
+
+    /// The resources that the server was told to let go of, and has not said that it did.
+    fn let_go(&self) -> impl Iterator<Item = &String> {
+        let ids = self.pending.ids().into_iter();
+        ids.filter_map(|id| match &self.pending.get(id)?.owner {
+            Owner::Unsubscribe(uri) => Some(uri),
+            _ => None,
+        })
+    }
+
+    /// The server has let go of a resource, or does not say: whoever wants it again may ask.
+    pub(super) fn unsubscribed(&mut self, now: Instant, uri: &str, out: &mut Vec<Output>) {
+        let mut waiting = Vec::new();
+        for (key, listener) in &mut self.listeners {
+            let held = listener.held.extract_if(.., |held| held == uri);
+            waiting.extend(held.map(|uri| (*key, uri)));
+        }
+        waiting.sort_unstable();
+        for (key, uri) in waiting {
+            self.say_subscription(now, key, uri, out);
+        }
     }
 
     pub(super) fn subscribe_answered(
@@ -188,7 +223,8 @@ impl ClientMachine {
         if !granted && !asked_for {
             let allowance = Allowance::new(now, self.config.call_timeouts);
             let method = Method::ResourcesUnsubscribe;
-            self.send_for(method, uri, allowance, Owner::Nobody, out);
+            let owner = Owner::Unsubscribe(uri.to_owned());
+            self.send_for(method, uri, allowance, owner, out);
         }
     }
 

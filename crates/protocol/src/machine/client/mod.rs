@@ -106,6 +106,8 @@ enum Owner {
     Subscribe(CallKey, String),
     /// The same, when its listener has left.
     Unwanted(String),
+    /// A `resources/unsubscribe`.
+    Unsubscribe(String),
     /// Something whose answer nobody waits for.
     Nobody,
 }
@@ -314,6 +316,7 @@ impl ClientMachine {
                     self.unsubscribe(now, &uri, out);
                 }
             }
+            Owner::Unsubscribe(uri) => self.unsubscribed(now, &uri, out),
             Owner::Nobody => {}
         }
     }
@@ -345,6 +348,7 @@ impl ClientMachine {
             Owner::Greeting => self.fail(Failure::Violation(violation), out),
             Owner::Call(key) => self.finish(key, Err(CallError::Violation(violation)), out),
             Owner::Subscribe(key, uri) => self.subscribe_answered(key, uri, false, out),
+            Owner::Unsubscribe(uri) => self.unsubscribed(now, &uri, out),
             Owner::Unwanted(_) | Owner::Nobody => {}
         }
     }
@@ -454,6 +458,10 @@ impl ClientMachine {
                     self.subscribe_answered(key, uri, false, out);
                 }
                 Owner::Unwanted(_) => self.stop_at_server(id, Some("timed out"), out),
+                Owner::Unsubscribe(uri) => {
+                    self.stop_at_server(id, Some("timed out"), out);
+                    self.unsubscribed(now, &uri, out);
+                }
                 // The opening has a deadline of its own.
                 Owner::Probe | Owner::Greeting | Owner::Nobody => {}
             }
@@ -488,6 +496,7 @@ impl ClientMachine {
                 self.request_lost_session(now, id, out);
             }
             Owner::Subscribe(key, uri) => self.subscribe_answered(key, uri, false, out),
+            Owner::Unsubscribe(uri) => self.unsubscribed(now, &uri, out),
             Owner::Unwanted(_) | Owner::Nobody => {}
         }
     }

@@ -244,7 +244,7 @@ impl ClientMachine {
             match self.pending.get(id).map(|entry| &entry.owner) {
                 // No question is left that its clocks could stand still for.
                 Some(Owner::Call(_)) => self.pending.adjust(id, |clocks| clocks.go_on(now)),
-                Some(Owner::Subscribe(..) | Owner::Unwanted(_)) => {
+                Some(Owner::Subscribe(..) | Owner::Unwanted(_) | Owner::Unsubscribe(_)) => {
                     self.pending.reassign(id, Owner::Nobody);
                 }
                 _ => {}
