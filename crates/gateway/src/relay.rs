@@ -107,6 +107,10 @@ impl Service for Relay {
             return tracing::debug!("nothing is watched: there are too many clients");
         };
         for uri in uris {
+            // At once if it can be: whoever changes it next has read that this one listens.
+            if self.0.watches.join(&room, uri, &connection) {
+                continue;
+            }
             let (relay, uri, connection) = (Arc::clone(&self.0), uri.clone(), connection.clone());
             let room = Arc::clone(&room);
             tokio::spawn(async move {

@@ -81,7 +81,7 @@ impl Watches {
     }
 
     /// Adds a connection to those who hear of a resource that is watched already. Is it?
-    fn join(&self, room: &Arc<Room>, uri: &str, connection: &Connection) -> bool {
+    pub(crate) fn join(&self, room: &Arc<Room>, uri: &str, connection: &Connection) -> bool {
         let mut watched = self.watched();
         for name in names(room, uri) {
             if let Some(connections) = watched.get_mut(&name) {

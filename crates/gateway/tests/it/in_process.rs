@@ -11,6 +11,8 @@ use switchboard_hub::{Hub, HubBuilder, ServerConfig, Sharing};
 use switchboard_protocol::{Era, Revision};
 use switchboard_server::{Server, tool};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::sync::oneshot;
 
 use crate::cell::{connect, soon};
 
@@ -71,17 +73,36 @@ impl ByHand {
     }
 }
 
-/// A gateway before a server that is played by hand.
-fn by_hand() -> (Gateway, ByHand) {
+/// A gateway before a server that is played by hand, and whose one tool is known.
+async fn by_hand() -> (Gateway, ByHand) {
     let (ours, theirs) = pair();
     let near = Mutex::new(Some(ours));
     let hub = Hub::builder()
         .server(ServerConfig::command("one", ["in-process"]))
         .in_process(move |_| near.lock().unwrap().take());
-    (
-        Gateway::builder(hub).build(),
-        ByHand(BufReader::new(theirs)),
-    )
+    let gateway = Gateway::builder(hub).build();
+    let mut server = ByHand(BufReader::new(theirs));
+    tokio::spawn(gateway.connect_all());
+    server.hear("tools/list").await;
+    server
+        .say(json!({"jsonrpc": "2.0", "id": 3, "result": {"tools": [
+            {"name": "work", "inputSchema": {"type": "object"}}]}}))
+        .await;
+    (gateway, server)
+}
+
+/// Somebody who thinks about what he is asked until he is told to answer.
+fn thinker() -> (Handlers, UnboundedReceiver<oneshot::Sender<()>>) {
+    let (tell, told) = unbounded_channel();
+    let user = Handlers::new().on_form(move |_, _| {
+        let (answer, answered) = oneshot::channel();
+        tell.send(answer).unwrap();
+        async move {
+            answered.await.unwrap();
+            Ok(ElicitResult::new(ElicitAction::Decline))
+        }
+    });
+    (user, told)
 }
 
 /// Somebody who notes that he was asked.
@@ -104,14 +125,8 @@ async fn call(client: &Client, server: &mut ByHand) -> (tokio::task::JoinHandle<
 #[tokio::test(start_paused = true)]
 async fn nobody_is_asked_about_a_call_that_somebody_else_has_left() {
     for era in [Era::Handshake, Era::Stateless] {
-        let (gateway, mut server) = by_hand();
-        tokio::spawn(gateway.connect_all());
+        let (gateway, mut server) = by_hand().await;
         let asked = Arc::new(Mutex::new(0));
-        server.hear("tools/list").await;
-        server
-            .say(json!({"jsonrpc": "2.0", "id": 3, "result": {"tools": [
-                {"name": "work", "inputSchema": {"type": "object"}}]}}))
-            .await;
         let one = connect(&gateway, era, user(&asked)).await;
         let other = connect(&gateway, era, user(&asked)).await;
         // His question may be on its way when he leaves.
@@ -141,22 +156,8 @@ async fn nobody_is_asked_about_a_call_that_somebody_else_has_left() {
 
 #[tokio::test(start_paused = true)]
 async fn a_question_outlives_another_call_of_its_client() {
-    let (gateway, mut server) = by_hand();
-    tokio::spawn(gateway.connect_all());
-    server.hear("tools/list").await;
-    server
-        .say(json!({"jsonrpc": "2.0", "id": 3, "result": {"tools": [
-            {"name": "work", "inputSchema": {"type": "object"}}]}}))
-        .await;
-    let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
-    let user = Handlers::new().on_form(move |_, _| {
-        let (answer, answered) = tokio::sync::oneshot::channel();
-        tell.send(answer).unwrap();
-        async move {
-            answered.await.unwrap();
-            Ok(ElicitResult::new(ElicitAction::Decline))
-        }
-    });
+    let (gateway, mut server) = by_hand().await;
+    let (user, mut told) = thinker();
     let client = connect(&gateway, Era::Handshake, user).await;
     let (_asking, _) = call(&client, &mut server).await;
     let (other, id) = call(&client, &mut server).await;
@@ -180,22 +181,8 @@ async fn a_question_outlives_another_call_of_its_client() {
 
 #[tokio::test(start_paused = true)]
 async fn who_is_asked_in_the_place_of_another_call_of_his_has_both_results() {
-    let (gateway, mut server) = by_hand();
-    tokio::spawn(gateway.connect_all());
-    server.hear("tools/list").await;
-    server
-        .say(json!({"jsonrpc": "2.0", "id": 3, "result": {"tools": [
-            {"name": "work", "inputSchema": {"type": "object"}}]}}))
-        .await;
-    let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
-    let user = Handlers::new().on_form(move |_, _| {
-        let (answer, answered) = tokio::sync::oneshot::channel::<()>();
-        tell.send(answer).unwrap();
-        async move {
-            answered.await.unwrap();
-            Ok(ElicitResult::new(ElicitAction::Decline))
-        }
-    });
+    let (gateway, mut server) = by_hand().await;
+    let (user, mut told) = thinker();
     let client = connect(&gateway, Era::Stateless, user).await;
     let work = |client: Client| {
         tokio::spawn(async move { client.call("one__work").await.map(|it| it.joined_text()) })

@@ -6,41 +6,41 @@
 //!
 //! Specification: basic/transports of each revision.
 
-use std::collections::VecDeque;
-use std::ops::{Deref, DerefMut};
+mod handlers;
+mod link;
+mod locked;
+
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::task::{Context as TaskContext, Poll};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use http::{Response, StatusCode};
+use switchboard_protocol::Revision;
 use switchboard_protocol::http::negotiate::{Accepted, Format};
 use switchboard_protocol::http::server::Stage;
 use switchboard_protocol::jsonrpc::{self, Frame, Malformed, Message};
 use switchboard_protocol::machine::Lane;
 use switchboard_protocol::machine::server::{
-    Answer, Arrival, Arriving, Caller, Input, Output, Reply, Serve, ServeKey, ServerMachine,
-    ServerState,
+    Arrival, Arriving, Caller, Input, Output, Serve, ServerMachine, ServerState,
 };
-use switchboard_protocol::{Method, Payload, Revision};
 use switchboard_transport::http::{
     Body, EventSender, Post, Principal, ReplayLimits, StreamSettings, event_stream, events, json,
 };
-use tokio::runtime::Handle;
-use tokio::sync::{OwnedSemaphorePermit, oneshot};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::AbortHandle;
 
+use self::handlers::Begun;
+use self::locked::Locked;
 use super::Home;
 use super::lane::{First, Lanes, Resumes};
-use super::waiting::{Later, Ready, Taken, Waiting};
+use super::waiting::{Later, Taken, Waiting};
 use crate::clock;
 use crate::connection::Connection;
 use crate::context::{Context, Visitor};
-use crate::core::{Core, abandon};
-use crate::link::{Asked, Link, Session, SessionName};
-use crate::runner::{Running, Started, start, tell};
-use crate::seal::SealingKeys;
-use crate::tasks::TaskOwner;
+use crate::core::Core;
+use crate::link::{Link, SessionName};
+use crate::runner::tell;
 
 /// One conversation.
 pub(super) struct Conversation {
@@ -79,15 +79,6 @@ struct State {
     /// The call that came last, while its handler has it for the first time and nothing else
     /// has happened: most are answered then.
     arriving: Option<Arrived>,
-}
-
-/// What has become of a call that just came.
-enum Begun {
-    Answered(Ready),
-    /// Its answer comes.
-    Waits,
-    /// The same, and whoever waits for it asks its handler.
-    IsAsked(ServeKey),
 }
 
 /// A call that is not in flight, on a lane that is not open.
@@ -222,142 +213,6 @@ impl Conversation {
         // From here on, being dropped means that the client has gone.
         let waiting = Waiting::new(Arc::clone(self), lane, handler, patience);
         Taken::Waiting(Later::new(waiting, era, accepts, headers))
-    }
-
-    /// Has a call handled that just came. If it is answered at once, and nothing happens
-    /// before, it never is in flight.
-    fn begin(self: &Arc<Self>, now: Instant, context: Context) -> Begun {
-        let key = context.serve().key;
-        let started = start(&*self.home.site.service, &context);
-        let mut errands = Vec::new();
-        match started {
-            Started::Done(answer) => {
-                let mut state = self.lock();
-                let is_this = |arrived: &mut Arrived| arrived.context.serve().key == key;
-                let Some(arrived) = state.arriving.take_if(is_this) else {
-                    drop(state);
-                    self.answered(key, answer, &mut errands);
-                    self.serve_all(errands, context.visitor());
-                    return Begun::Waits;
-                };
-                let call = arrived.call;
-                let reply = state.core.answer(now, call, &context, answer, &mut errands);
-                match reply {
-                    Some(Reply::Text(text)) => {
-                        return Begun::Answered(Ready::Text(text.to_bytes()));
-                    }
-                    Some(Reply::Response(response)) => {
-                        return Begun::Answered(Ready::Response(response));
-                    }
-                    None => {}
-                }
-                // The client is asked.
-                state.core.take_own(0, &mut errands);
-                state.lanes.open(arrived.lane, arrived.accepted);
-                self.settle(&mut state, Stage::Answer, &mut errands);
-                self.set_alarm(&mut state);
-                drop(state);
-                self.serve_all(errands, context.visitor());
-            }
-            Started::Waiting(running) => {
-                let mut state = self.lock();
-                state.enter(now);
-                self.wait(state, context, running);
-            }
-            Started::Long(running) => {
-                let mut state = self.lock();
-                state.enter(now);
-                if state.core.machine.is_open(key) {
-                    state.core.keep_here(key, running, context);
-                    self.set_alarm(&mut state);
-                    return Begun::IsAsked(key);
-                }
-                drop(state);
-                context.end();
-                running.abandon();
-            }
-        }
-        Begun::Waits
-    }
-
-    /// Asks the handler of a POST that waits for it: ready when there is no need to ask again, with
-    /// what the POST is answered with if that is known by it.
-    pub(super) fn poll_handler(
-        self: &Arc<Self>,
-        key: ServeKey,
-        task: &mut TaskContext<'_>,
-    ) -> Poll<Option<First>> {
-        let Some(mut running) = self.lock().core.take_here(key) else {
-            return Poll::Ready(None);
-        };
-        // Without the lock: it may have something to say.
-        let Poll::Ready(answer) = running.poll_answer(task) else {
-            let stopped = self.lock().core.give_back(key, running);
-            return match stopped {
-                Some(running) => {
-                    running.abandon();
-                    Poll::Ready(None)
-                }
-                None => Poll::Pending,
-            };
-        };
-        let visitor = running.context().visitor().clone();
-        running.abandon();
-        let (first, errands) = self.answer_post(key, answer);
-        self.serve_all(errands, &visitor);
-        Poll::Ready(first)
-    }
-
-    /// The handler of a POST that waits has answered: what it is answered with, unless that goes
-    /// another way, and what is to be handled after it.
-    fn answer_post(
-        self: &Arc<Self>,
-        key: ServeKey,
-        answer: Answer,
-    ) -> (Option<First>, Vec<Output>) {
-        let now = clock::now();
-        let mut state = self.lock();
-        state.enter(now);
-        state.core.answered(key);
-        let mut out = Vec::new();
-        let reply = state.core.answer_in_flight(now, key, answer, &mut out);
-        if !out.is_empty() {
-            self.settle(&mut state, Stage::Answer, &mut out);
-        }
-        let mut first = None;
-        if let Some((lane, response)) = reply {
-            let message = Message::from(response);
-            match state.lanes.take_undecided(lane) {
-                true => first = Some(First::Answer(message, Stage::Answer)),
-                false => state.lanes.send(self, lane, message, Stage::Answer),
-            }
-        }
-        if state.core.machine.open_questions() > 0 || state.alarm.is_some() {
-            self.set_alarm(&mut state);
-        }
-        (first, out)
-    }
-
-    /// No POST waits for this handler any more. If it is to go on all the same, it has a task.
-    pub(super) fn part_with(self: &Arc<Self>, key: ServeKey) {
-        let mut state = self.lock();
-        let Some(running) = state.core.take_here(key) else {
-            return;
-        };
-        let context = running.context().clone();
-        match Handle::try_current() {
-            Ok(runtime) => {
-                let worker = Arc::clone(self).work(key, running, context.visitor().clone());
-                // It cannot get to its end before the lock is free.
-                let task = runtime.spawn(worker);
-                state.core.keep(key, task.abort_handle(), context);
-            }
-            // Nothing goes on after the runtime.
-            Err(_) => {
-                drop(state);
-                running.abandon();
-            }
-        }
     }
 
     /// Takes in what a client of 2024-11-05 posted; it is answered on the one stream.
@@ -524,77 +379,9 @@ impl Conversation {
         self.serve_all(errands, visitor);
     }
 
-    /// Has calls handled, in order, and what follows from their answers.
-    fn serve_all(self: &Arc<Self>, errands: Vec<Output>, visitor: &Visitor) {
-        let mut errands = VecDeque::from(errands);
-        let mut next = Vec::new();
-        while let Some(errand) = errands.pop_front() {
-            let Output::Serve(serve) = errand else {
-                continue;
-            };
-            if errands.is_empty() {
-                // Mostly it was the only one, and there is room for its answer now.
-                next = Vec::from(std::mem::take(&mut errands));
-            }
-            self.serve(serve, visitor, &mut next);
-            // Answers may have calls started again, with input.
-            errands.extend(next.drain(..));
-        }
-    }
-
-    /// Has a call handled; what is to be handled after it is appended.
-    fn serve(self: &Arc<Self>, serve: Serve, visitor: &Visitor, errands: &mut Vec<Output>) {
-        let key = serve.key;
-        let context = self.context(serve, visitor.clone());
-        match start(&*self.home.site.service, &context) {
-            Started::Done(answer) => self.answered(key, answer, errands),
-            Started::Waiting(running) | Started::Long(running) => {
-                self.wait(self.lock(), context, running);
-            }
-        }
-    }
-
     fn context(self: &Arc<Self>, serve: Serve, visitor: Visitor) -> Context {
         let link = Arc::clone(self) as Arc<dyn Link>;
         self.home.site.context(serve, link, visitor)
-    }
-
-    /// Has a task wait for the answer to a call in flight.
-    fn wait(self: &Arc<Self>, mut state: Locked<'_>, context: Context, running: Running) {
-        let key = context.serve().key;
-        if !state.core.machine.is_open(key) {
-            // Cancelled while it began. It is dropped without the lock: it is not ours.
-            drop(state);
-            context.end();
-            drop(running);
-            return;
-        }
-        let worker = Arc::clone(self).work(key, running, context.visitor().clone());
-        // It cannot get to its end before the lock is free.
-        let task = tokio::spawn(worker);
-        state.core.keep(key, task.abort_handle(), context);
-        self.set_alarm(&mut state);
-    }
-
-    /// A handler that must wait.
-    async fn work(self: Arc<Self>, key: ServeKey, running: Running, visitor: Visitor) {
-        let answer = running.await;
-        let mut errands = Vec::new();
-        self.answered(key, answer, &mut errands);
-        self.serve_all(errands, &visitor);
-    }
-
-    fn answered(self: &Arc<Self>, key: ServeKey, answer: Answer, errands: &mut Vec<Output>) {
-        let mut state = self.lock();
-        // Mostly it was answered at once, and nothing is.
-        if state.core.running() > 0 {
-            state.core.answered(key);
-        }
-        let input = Input::Answered { key, answer };
-        self.handle(&mut state, Stage::Answer, input, errands);
-        if state.core.machine.open_questions() > 0 || state.alarm.is_some() {
-            self.set_alarm(&mut state);
-        }
     }
 
     /// Has the machine told the time when it wants that.
@@ -680,131 +467,6 @@ impl Conversation {
     }
 
     fn lock(&self) -> Locked<'_> {
-        // Nothing that runs under the lock can leave it half done.
-        Locked {
-            state: self.state.lock().unwrap_or_else(PoisonError::into_inner),
-            stopped: Stopped(Vec::new()),
-        }
-    }
-}
-
-/// The state while it is locked. Handlers that nobody waits for any more are dropped after that:
-/// they may have something to say.
-struct Locked<'a> {
-    /// First, so that it is let go of first.
-    state: MutexGuard<'a, State>,
-    stopped: Stopped,
-}
-
-impl Deref for Locked<'_> {
-    type Target = State;
-
-    fn deref(&self) -> &State {
-        &self.state
-    }
-}
-
-impl DerefMut for Locked<'_> {
-    fn deref_mut(&mut self) -> &mut State {
-        &mut self.state
-    }
-}
-
-impl Drop for Locked<'_> {
-    #[inline]
-    fn drop(&mut self) {
-        if self.state.core.has_stopped() {
-            self.stopped = Stopped(self.state.core.take_stopped());
-        }
-    }
-}
-
-struct Stopped(Vec<Running>);
-
-impl Drop for Stopped {
-    #[inline]
-    fn drop(&mut self) {
-        if !self.0.is_empty() {
-            abandon(std::mem::take(&mut self.0));
-        }
-    }
-}
-
-/// A conversation, as handlers see it, and those who have news for everyone.
-impl Link for Conversation {
-    fn tell(&self, input: Input) {
-        if let Some(me) = self.me() {
-            me.handle(&mut me.lock(), Stage::Answer, input, &mut Vec::new());
-        }
-    }
-
-    fn ask(&self, key: ServeKey, method: Method, params: Option<Payload>) -> Asked {
-        let (asker, asked) = oneshot::channel();
-        if let Some(me) = self.me() {
-            let mut state = me.lock();
-            let mut out = Vec::new();
-            let now = clock::now();
-            state.enter(now);
-            state.core.ask(now, key, method, params, asker, &mut out);
-            me.settle(&mut state, Stage::Answer, &mut out);
-            me.set_alarm(&mut state);
-        }
-        asked
-    }
-
-    fn session(&self) -> Option<Session> {
-        match self.kind {
-            Kind::Session | Kind::Old => {
-                let link = Weak::clone(self.me.get()?) as Weak<dyn Link>;
-                self.name.name().map(|id| Session { id, link })
-            }
-            Kind::Stateless | Kind::Sessionless => None,
-        }
-    }
-
-    fn seals(&self) -> &SealingKeys {
-        &self.home.site.seals
-    }
-
-    fn poll_room(&self, key: ServeKey, task: &mut TaskContext<'_>) -> Poll<()> {
-        let state = self.lock();
-        match state.core.machine.lane(key) {
-            Some(lane) => state.lanes.poll_room(lane, task),
-            None => Poll::Ready(()),
-        }
-    }
-
-    fn release(&self, key: ServeKey, retry: Duration) {
-        if let Some(me) = self.me() {
-            let mut state = me.lock();
-            state.enter(clock::now());
-            if let Some(lane) = state.core.machine.lane(key) {
-                state.lanes.release(&me, lane, retry);
-            }
-        }
-    }
-
-    fn principal(&self) -> Option<Arc<Principal>> {
-        self.principal.get().cloned()
-    }
-
-    fn hears(&self, owner: &TaskOwner) -> bool {
-        // Streams of tasks are of the stateless era.
-        self.kind == Kind::Stateless
-            && match self.principal.get() {
-                Some(principal) => *owner == TaskOwner::from(&**principal),
-                None => *owner == TaskOwner::Anyone,
-            }
-    }
-
-    fn closing(&self) {
-        self.tell(Input::Close);
-    }
-
-    fn stopping(&self) {
-        match self.kind {
-            Kind::Stateless => self.tell(Input::Close),
-            Kind::Session | Kind::Old | Kind::Sessionless => self.lock().lanes.end_shared(),
-        }
+        Locked::new(&self.state)
     }
 }
