@@ -1,12 +1,15 @@
 //! The workspace's own commands: `cargo xtask check`, `interop`, `bench`, `simulate`, `soak`,
-//! `pictures`.
+//! `breaks`, `dist`, `pictures`.
 //!
 //! This file reads the command line and turns the outcome into an exit code.
 //! What a command does is in the file of its name; only `report.rs` prints.
 
 mod bench;
+mod breaks;
 mod budget;
 mod check;
+mod copy;
+mod dist;
 #[cfg(test)]
 mod documents;
 mod duplicates;
@@ -74,6 +77,8 @@ fn main() -> ExitCode {
         },
         ["simulate", words @ ..] => single("simulate", || simulate::run(&workspace, words)),
         ["soak", options @ ..] => single("soak", || soak::run(&workspace, options)),
+        ["breaks", names @ ..] => single("breaks", || breaks::run(&workspace, names)),
+        ["dist", words @ ..] => single("dist", || dist::run(&workspace, words)),
         ["pictures"] => single("pictures", || pictures::run(&workspace)),
         _ => return refuse(&format!("unknown command: {}", words.join(" "))),
     };
@@ -124,5 +129,10 @@ cargo xtask <command>
     --seed N       what is done, by chance (1)
     --plot FILE    memory, descriptors, processes and calls as curves
     --keep FOLDER  where the files of the run stay
+  breaks           breaks the code in named ways, one at a time: a test must fail each time
+  breaks <name> …  only these; an unknown name lists them
+  dist             the program for others, what it is made of (CycloneDX), and their sums
+    --sbom         only what it is made of
+    --twice        in two places, and compares: the bytes must be the same
   pictures         the command line as it looks, into docs/pictures; needs tmux, and chromium for
                    the Inspector";
