@@ -72,7 +72,9 @@ fn with_extensions(place: PathBuf, extensions: Option<&OsStr>) -> Vec<PathBuf> {
         return vec![place];
     };
     let extensions = extensions.to_string_lossy();
-    let added = extensions.split(';').map(|extension| {
+    // An empty one would make it the name as it is, which there may be a script of a shell.
+    let extensions = extensions.split(';').filter(|one| !one.is_empty());
+    let added = extensions.map(|extension| {
         let mut name = place.clone().into_os_string();
         name.push(extension);
         PathBuf::from(name)
@@ -112,5 +114,39 @@ mod tests {
         assert_eq!(named("npx"), [Path::new("npx.EXE"), Path::new("npx.CMD")]);
         assert_eq!(named("npx.cmd")[0], Path::new("npx.cmd"));
         assert_eq!(with_extensions("npx".into(), None), [Path::new("npx")]);
+        // npm puts a script for shells beside its `npx.cmd`.
+        let extensions = Some(OsStr::new(";.EXE;;.CMD;"));
+        let named = |place: &str| with_extensions(place.into(), extensions);
+        assert_eq!(named("npx"), [Path::new("npx.EXE"), Path::new("npx.CMD")]);
+        // Neither spaces nor what a shell would read changes what is looked for.
+        let place = "My Files/a&b %PATH%^\"";
+        let first = PathBuf::from(format!("{place}.EXE"));
+        assert_eq!(named(place)[0], first);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn of_a_name_with_several_extensions_the_first_folder_and_then_the_first_extension_counts() {
+        use std::os::unix::fs::PermissionsExt;
+
+        let folder = std::env::temp_dir().join(format!("lookup-{}", std::process::id()));
+        let place = |name: &str| {
+            let path = folder.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, "").unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+            path
+        };
+        let (plain, script) = (place("one/npx"), place("one/npx.CMD"));
+        let (program, own) = (place("a b/npx.EXE"), place("a b/x y.CMD"));
+        let path = std::env::join_paths([folder.join("one"), folder.join("a b")]).unwrap();
+        let extensions = Some(OsStr::new(".EXE;.CMD"));
+        let find = |name: &str| super::find(name.as_ref(), &folder, Some(&path), extensions);
+        assert_eq!(find("npx").unwrap(), script);
+        assert_eq!(find("a b/npx").unwrap(), program);
+        assert_eq!(find("a b/x y").unwrap(), own);
+        assert!(find("x").is_err());
+        assert_ne!(find("npx").unwrap(), plain);
+        fs::remove_dir_all(&folder).unwrap();
     }
 }

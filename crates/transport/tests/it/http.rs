@@ -23,6 +23,7 @@ use tokio::task::JoinHandle;
 
 mod bodies;
 mod connections;
+mod hostile;
 mod statuses;
 mod streams;
 

@@ -189,18 +189,32 @@ async fn dial(
     limit: Duration,
     reach: Reach,
 ) -> Result<TcpStream, DialError> {
+    let connect = async |addresses: &[SocketAddr]| {
+        let socket = connect_any(addresses).await?;
+        prepare(&socket);
+        Ok(socket)
+    };
+    dial_by(resolve(host, port), connect, limit, reach).await
+}
+
+/// Connects to what a resolver said, once: it is not asked a second time, so that what was checked
+/// is what is connected to, however soon the resolver would say something else.
+async fn dial_by<T>(
+    resolved: impl Future<Output = io::Result<Vec<SocketAddr>>>,
+    connect: impl AsyncFnOnce(&[SocketAddr]) -> io::Result<T>,
+    limit: Duration,
+    reach: Reach,
+) -> Result<T, DialError> {
     let mut phase = Phase::Resolve;
     let outcome = timeout(limit, async {
-        let addresses = resolve(host, port).await.map_err(DialError::NameNotFound)?;
+        let addresses = resolved.await.map_err(DialError::NameNotFound)?;
         let outside = addresses.iter().find(|found| !reach.includes(found.ip()));
         // One address that is out of reach is enough: its name may mean another at any time.
         if let Some(outside) = outside {
             return Err(DialError::Address(outside.ip()));
         }
         phase = Phase::Connect;
-        let socket = connect_any(&addresses).await.map_err(DialError::Connect)?;
-        prepare(&socket);
-        Ok(socket)
+        connect(&addresses).await.map_err(DialError::Connect)
     });
     match outcome.await {
         Ok(outcome) => outcome,
@@ -315,6 +329,38 @@ mod tests {
         let error = connect_any(&[dead, dead]).await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused);
         assert!(connect_any(&[]).await.is_err());
+    }
+
+    /// A name server that changes its mind: public when it is checked, private when it is used.
+    #[tokio::test]
+    async fn a_name_that_means_something_else_the_next_time_leads_nobody_inside() {
+        let public: SocketAddr = "8.8.8.8:443".parse().unwrap();
+        let inside: SocketAddr = "127.0.0.1:443".parse().unwrap();
+        let answers = [vec![public], vec![inside], vec![public, inside]];
+        let mut answers = answers.into_iter();
+        let mut asked = 0;
+        let mut connected = Vec::new();
+        let mut refused = Vec::new();
+        for _ in 0..3 {
+            let resolved = async {
+                asked += 1;
+                Ok(answers.next().unwrap())
+            };
+            let connect = async |addresses: &[SocketAddr]| {
+                connected.push(addresses.to_vec());
+                Ok(())
+            };
+            let limit = Duration::from_secs(60);
+            match dial_by(resolved, connect, limit, Reach::Public).await {
+                Ok(()) => {}
+                Err(DialError::Address(address)) => refused.push(address),
+                Err(_) => panic!("neither connected nor out of reach"),
+            }
+        }
+        // Once for each connection, which goes where that answer led.
+        assert_eq!(asked, 3);
+        assert_eq!(connected, [[public]]);
+        assert_eq!(refused, [inside.ip(), inside.ip()]);
     }
 
     #[tokio::test]
