@@ -27,6 +27,8 @@ pub struct Report {
     pub noise: u64,
     /// The first of them, safe to print.
     pub first_noise: Option<String>,
+    /// The last of these lines, which is the first if there was no other.
+    pub last_noise: Option<String>,
 }
 
 impl Report {
@@ -39,6 +41,7 @@ impl Report {
             stderr: String::new(),
             noise: 0,
             first_noise: None,
+            last_noise: None,
         }
     }
 
@@ -94,6 +97,9 @@ impl fmt::Display for Report {
                 self.noise,
                 plain(noise, 80)
             )?;
+            if let Some(last) = self.last_noise.as_ref().filter(|_| self.noise > 1) {
+                write!(f, ", the last {:?}", plain(last, 80))?;
+            }
         }
         Ok(())
     }

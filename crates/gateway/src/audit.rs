@@ -117,3 +117,82 @@ fn write(mut place: impl Write, notes: &Receiver<Note>, lost: &AtomicU64) {
 // A second of a busy gateway.
 const MOST_LINES: usize = 16_384;
 const PATIENCE: Duration = Duration::from_secs(5);
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+    use std::sync::mpsc::channel;
+
+    use serde_json::Value;
+
+    use super::*;
+
+    /// A disk that takes nothing until it is let go.
+    struct Stuck {
+        gate: Receiver<()>,
+        is_open: bool,
+        text: Arc<Mutex<Vec<u8>>>,
+    }
+
+    impl Write for Stuck {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            if !self.is_open {
+                self.is_open = self.gate.recv().is_ok();
+            }
+            self.text.lock().unwrap().extend(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn one_that_is_full_holds_up_nobody_and_says_what_it_lost() {
+        const MORE: usize = 100;
+        let (open, gate) = channel();
+        let text = Arc::new(Mutex::new(Vec::new()));
+        let place = Stuck {
+            gate,
+            is_open: false,
+            text: Arc::clone(&text),
+        };
+        let audit = Audit::to(place).unwrap();
+        // A name that would be a line of its own, and would clear a screen.
+        let name = "nobody\"}\n{\"lost\":0}\u{1b}[2J";
+        let entry = Entry {
+            time: timestamp(SystemTime::now()),
+            caller: None,
+            issuer: None,
+            profile: None,
+            method: "tools/call",
+            server: None,
+            name: Some(name),
+            duration_ms: 1.0,
+            outcome: "error",
+            code: Some(-32602),
+            request_bytes: 1,
+            result_bytes: 0,
+        };
+        // The disk is stuck: none of them may wait for it.
+        for _ in 0..MOST_LINES + MORE {
+            audit.note(&entry);
+        }
+        open.send(()).unwrap();
+        audit.flush();
+        // What was lost is written before the next line.
+        audit.note(&entry);
+        audit.flush();
+        let text = String::from_utf8(text.lock().unwrap().clone()).unwrap();
+        assert!(!text.contains('\u{1b}'), "it commands a terminal");
+        let lines = text.lines();
+        let lines = lines.map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let (lost, noted): (Vec<_>, Vec<_>) = lines.partition(|line| line["lost"].is_u64());
+        assert!(noted.iter().all(|line| line["name"] == name));
+        let lost: u64 = lost.iter().filter_map(|line| line["lost"].as_u64()).sum();
+        // One or none had been taken out of the queue.
+        assert!((99..=100).contains(&lost), "{lost}");
+        assert_eq!(noted.len() as u64 + lost, (MOST_LINES + MORE + 1) as u64);
+    }
+}

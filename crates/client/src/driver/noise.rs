@@ -1,7 +1,7 @@
 //! Lines on a server's standard output that are no messages.
 //!
 //! Careless servers print banners and logs there. They are passed over and counted; the first
-//! one is kept, because it often says what is wrong.
+//! one is kept and the last, because one of them often says what is wrong.
 
 use bytes::Bytes;
 use serde::de::IgnoredAny;
@@ -15,6 +15,7 @@ use crate::report::Report;
 pub(super) struct Noise {
     count: u64,
     first: Option<String>,
+    last: Option<String>,
     /// The last one, until somebody has heard it.
     fresh: Option<String>,
 }
@@ -41,6 +42,7 @@ impl Noise {
         if self.first.is_none() {
             self.first = Some(beginning.clone());
         }
+        self.last = Some(beginning.clone());
         self.fresh = Some(beginning);
         glued(text, limits).ok_or(malformed)
     }
@@ -53,6 +55,7 @@ impl Noise {
     pub(super) fn describe(&self, report: &mut Report) {
         report.noise = self.count;
         report.first_noise.clone_from(&self.first);
+        report.last_noise.clone_from(&self.last);
     }
 }
 

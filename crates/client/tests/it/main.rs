@@ -20,6 +20,7 @@ mod http;
 mod listing;
 mod meta;
 mod peer;
+mod promptly;
 mod sent;
 mod server;
 mod sessions;

@@ -396,7 +396,11 @@ async fn noise_is_told_when_the_connection_fails() {
         .mode(Mode::Pinned(switchboard_client::Revision::LATEST))
         .timeouts(limits);
     let error = Client::connect(spec).await.expect_err("it is not modern");
-    let words = ["2 lines on its standard output", "Welcome!"];
+    let words = [
+        "2 lines on its standard output",
+        "the first \"Welcome!",
+        "the last \"",
+    ];
     check_error(&error, Class::Timeout, &words, false).unwrap();
     server.check_goes().unwrap();
 }

@@ -179,7 +179,34 @@ impl House {
         key: Option<&str>,
         method: &str,
         name: Option<&str>,
+        params: Value,
+    ) -> Answered {
+        self.request_with(path, key, method, name, params, &[])
+            .await
+    }
+
+    /// Posts a message in a session of the handshake era, with the first key of it.
+    pub(crate) async fn post_in(&self, session: &str, message: &Value) -> Answered {
+        let headers = [
+            ("content-type", "application/json"),
+            ("accept", "application/json, text/event-stream"),
+            ("mcp-protocol-version", "2025-11-25"),
+            ("mcp-session-id", session),
+        ];
+        let key = Some("secret-ada");
+        self.send(Method::POST, "/mcp", key, &headers, message.to_string())
+            .await
+    }
+
+    /// The same as [`Self::request`], with more headers.
+    pub(crate) async fn request_with(
+        &self,
+        path: &str,
+        key: Option<&str>,
+        method: &str,
+        name: Option<&str>,
         mut params: Value,
+        more: &[(&str, &str)],
     ) -> Answered {
         let said = params["_meta"].as_object().cloned().unwrap_or_default();
         params["_meta"] = json!({
@@ -196,11 +223,13 @@ impl House {
             ("mcp-method", method),
         ];
         headers.extend(name.map(|name| ("mcp-name", name)));
+        headers.extend(more);
         self.send(Method::POST, path, key, &headers, body.to_string())
             .await
     }
 
-    async fn send(
+    /// Sends any request.
+    pub(crate) async fn send(
         &self,
         method: Method,
         path: &str,

@@ -7,7 +7,8 @@
 //!   all four cells
 //! - `rooms`: servers that each client has alone
 //! - `in_process`: servers in this very process, some played by hand
-//! - `house`: a gateway over HTTP; `access`, `bounds`: who may call, and how much
+//! - `house`: a gateway over HTTP; `access`, `bounds`: who may call, and how much; `hostile`: clients
+//!   that attack it
 
 #![expect(
     clippy::unwrap_used,
@@ -21,6 +22,7 @@ mod calling;
 mod cell;
 mod child;
 mod extensions;
+mod hostile;
 mod house;
 mod in_process;
 mod listing;

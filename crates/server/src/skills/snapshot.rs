@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Read as _;
+use std::io::{self, Read as _};
 use std::path::Path;
 
 use switchboard_protocol::types::Resource;
@@ -196,13 +196,37 @@ impl Reader<'_> {
         let unreadable = |error| SkillError::new(&file.path, SkillFault::Unreadable(error));
         let mut bytes = Vec::new();
         // One byte more than allowed is enough to know that it is too much.
-        fs::File::open(&file.real)
+        open_itself(&file.real)
             .map_err(unreadable)?
             .take(self.options.bytes_per_skill.saturating_add(1))
             .read_to_end(&mut bytes)
             .map_err(unreadable)?;
         Ok(StoredFile::new(&file.uri, &file.name, bytes))
     }
+}
+
+/// Opens a file that was found to be no link, and is none still: whoever put a link in its place
+/// meanwhile could have any file served.
+fn open_itself(real: &Path) -> io::Result<fs::File> {
+    let file = fs::File::open(real)?;
+    let (opened, found) = (file.metadata()?, fs::symlink_metadata(real)?);
+    match found.is_file() && is_same(&opened, &found) {
+        true => Ok(file),
+        false => Err(io::Error::other("it changed while it was read")),
+    }
+}
+
+#[cfg(unix)]
+fn is_same(one: &fs::Metadata, other: &fs::Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+
+    (one.dev(), one.ino()) == (other.dev(), other.ino())
+}
+
+/// There is no number to know a file by; making links takes rights of an administrator there.
+#[cfg(not(unix))]
+fn is_same(one: &fs::Metadata, other: &fs::Metadata) -> bool {
+    one.len() == other.len()
 }
 
 fn skill_uri(folder: &Folder) -> String {

@@ -17,6 +17,7 @@ mod pipe_client;
 mod access;
 mod asking;
 mod context;
+mod hostile;
 mod limits;
 mod long;
 mod offers;

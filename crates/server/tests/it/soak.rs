@@ -45,6 +45,7 @@ fn the_process() {
             "pipe" => flat(calls_on_pipes).await,
             "http" => flat(calls_over_http).await,
             "sessions" => idle_sessions().await,
+            "abandoned" => flat(abandoned_sessions).await,
             other => panic!("{other}"),
         }
     });
@@ -83,6 +84,11 @@ fn calls_cancels_and_disconnects_over_http_leave_nothing_behind() {
 #[test]
 fn ten_thousand_idle_sessions_are_held_and_cost_little() {
     run("sessions");
+}
+
+#[test]
+fn sessions_that_are_abandoned_give_back_what_they_took() {
+    run("abandoned");
 }
 
 fn calls() -> usize {
@@ -257,6 +263,31 @@ async fn http_client(served: Arc<Served>, calls: usize, mut dice: Dice) {
         let response = served.request("DELETE", "/mcp", &headers, "").await;
         assert_eq!(response.status, 204);
     }
+}
+
+/// Opens sessions and leaves them alone, many more than there is room for: each lapses, and what it
+/// took is there for the next.
+async fn abandoned_sessions(witness: &Witness, count: usize, _dice: &mut Dice) {
+    let mut limits = Limits::default();
+    limits.sessions = 100;
+    limits.session_idle = Duration::from_millis(20);
+    let site = server(witness).limits(limits).site().unwrap();
+    let served = Served::new(&site).await;
+    let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x".repeat(1_000), "version": "0"}});
+    let text = request(1, "initialize", params).to_string();
+    let mut connection = Connection::open(served.address).await;
+    let mut opened = 0;
+    while opened < count {
+        let mut response = connection
+            .request("POST", "/mcp", &post(Some("none"), "", None)[..2], &text)
+            .await;
+        opened += usize::from(response.status == 200);
+        // Beyond the limit it is tried until one has lapsed.
+        assert!([200, 503].contains(&response.status), "{}", response.status);
+        response.text().await;
+        connection = response.into_connection();
+    }
+    served.ended().await;
 }
 
 /// Opens sessions over one connection and holds them.
