@@ -342,6 +342,27 @@ mod tests {
         }
     }
 
+    /// Whoever uses a token asks at each of these times, and gets a new one where it is due.
+    #[test]
+    fn a_clock_that_jumps_costs_a_token_for_each_jump_at_most() {
+        let day = 24 * 3600;
+        let jumps = [1000, 1000 + day, 1000, 0, u64::MAX / 2, 5, 1000];
+        let mut tokens = Tokens::new("t", 1000);
+        tokens.expires_at = Some(1000 + 3600);
+        let mut renewed = 0;
+        for now in jumps {
+            // However often it is asked meanwhile.
+            for _ in 0..1000 {
+                if tokens.is_due(now) {
+                    renewed += 1;
+                    tokens = Tokens::new("t", now);
+                    tokens.expires_at = Some(now.saturating_add(3600));
+                }
+            }
+        }
+        assert!(renewed <= jumps.len(), "{renewed} times");
+    }
+
     #[test]
     fn a_record_survives_being_written_and_does_not_print_its_secrets() {
         let mut record = record("https://one", "a");

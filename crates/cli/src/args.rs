@@ -35,7 +35,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
                   switchboard add time -- uvx mcp-server-time\n\n\
                   Exit codes: 0 done, 1 unexpected, 2 usage or configuration, 3 login required, \
                   4 unreachable, 5 tool error or no such tool, 6 refused by policy, 7 input \
-                  required, 8 some servers failed, 9 protocol violation, 130 interrupted.",
+                  required, 8 some servers failed, 9 protocol violation, 10 nobody has agreed to \
+                  the project's file, 130 interrupted.",
     max_term_width = 100,
     disable_help_subcommand = true,
     propagate_version = true
@@ -89,6 +90,9 @@ pub(crate) struct Global {
     /// Another lock, which is required then
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) lock: Option<PathBuf>,
+    /// Start what the project's file says, this once, whether anybody has agreed to it or not
+    #[arg(long, global = true)]
+    pub(crate) trust: bool,
     /// Answers to what servers ask, as JSON: an object of fields, or a list of such
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) answers: Option<PathBuf>,
@@ -129,6 +133,8 @@ pub(crate) enum Verb {
     Disable(edit::Disable),
     Import(edit::Import),
     Validate(edit::Validate),
+    Trust(edit::Trust),
+    Untrust(edit::Untrust),
     Diff(edit::Diff),
     Login(login::Login),
     Logout(login::Logout),

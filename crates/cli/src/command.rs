@@ -37,6 +37,7 @@ mod serve;
 mod show;
 mod status;
 mod tools;
+mod trust;
 mod validate;
 mod watch;
 
@@ -68,6 +69,8 @@ pub(crate) async fn run(verb: &Verb, app: &App) -> Result<Outcome, Failure> {
         Verb::Disable(args) => disable::run(args, app).await,
         Verb::Import(args) => import::run(args, app).await,
         Verb::Validate(args) => validate::run(args, app).await,
+        Verb::Trust(args) => trust::run(args, app).await,
+        Verb::Untrust(args) => trust::revoke(args, app).await,
         Verb::Diff(args) => diff::run(args, app).await,
         Verb::Login(args) => login::run(args, app).await,
         Verb::Logout(args) => logout::run(args, app).await,

@@ -29,6 +29,8 @@ pub(crate) enum Exit {
     Partial = 8,
     /// A server broke the protocol.
     Violation = 9,
+    /// Nobody has agreed to what a project's file starts.
+    Untrusted = 10,
     /// The user did not want to wait.
     Interrupted = 130,
 }

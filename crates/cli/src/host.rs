@@ -182,6 +182,18 @@ impl Desk {
         }
     }
 
+    /// Asks whether what stands on this page may be done. None: nobody can be asked.
+    pub(crate) async fn agree(&self, page: &Page, question: &str) -> Option<bool> {
+        if !self.is_attended {
+            return None;
+        }
+        let _turn = self.turn.lock().await;
+        let _pause = self.output.pause();
+        self.output.ask(page);
+        let chosen = self.choose(&format!("{question} [y]es, [N]o"), false).await;
+        Some(chosen == ElicitAction::Accept)
+    }
+
     async fn choose(&self, question: &str, is_default: bool) -> ElicitAction {
         loop {
             let line = Line::new().plain(question).faint(" > ");

@@ -2,7 +2,8 @@
 //!
 //! 1. `args`: what can be said; `app`: what all verbs are given
 //! 2. `source`: where servers come from; `servers`: those that a verb needs, as a hub; `logins`: how
-//!    they find the user's logins; `locking`: where what was approved is written down
+//!    they find the user's logins; `locking`: where what was approved is written down; `trust`: whether a
+//!    project's file may start anything
 //! 3. `command`: the verbs, a file each: what was said in, an `Outcome` or a `Failure` out
 //! 4. `target`: what of which server is meant; `arguments`: words typed by a schema; `signature`:
 //!    schemas as people read them; `parts`: what is shown of results; `json`: JSON in its order;
@@ -42,6 +43,7 @@ mod source;
 mod surroundings;
 mod target;
 mod tool_file;
+mod trust;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

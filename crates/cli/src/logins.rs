@@ -40,7 +40,7 @@ impl Login {
     pub(crate) async fn of(app: &App, target: &str, scopes: &[String]) -> Result<Self, Failure> {
         let source = match is_url(target) {
             true => Source::of_one(ServerConfig::url(target, target)),
-            false => Source::find(&app.global)?,
+            false => Source::agreed(app).await?,
         };
         source.check_server(target)?;
         let Some(server) = source.config.server(target).cloned() else {

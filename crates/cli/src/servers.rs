@@ -16,6 +16,7 @@ use crate::host::TerminalHost;
 use crate::locking;
 use crate::logins;
 use crate::source::{self, Source};
+use crate::trust;
 
 /// Servers as a hub. None is connected yet.
 #[derive(Debug)]
@@ -31,15 +32,24 @@ pub(crate) struct Servers {
 
 impl Servers {
     /// The servers that are meant: one by name, by URL or by command, or all of the configuration.
-    pub(crate) fn open(app: &App, of: &Of) -> Result<Self, Failure> {
+    pub(crate) async fn open(app: &App, of: &Of) -> Result<Self, Failure> {
+        let (source, name) = find(app, of)?;
+        trust::check(app, &source).await?;
+        let only = name.as_ref().map(std::slice::from_ref);
+        Self::new(app, source, only)
+    }
+
+    /// The same, of which none will be started: nobody need have agreed to that.
+    pub(crate) fn open_offline(app: &App, of: &Of) -> Result<Self, Failure> {
         let (source, name) = find(app, of)?;
         let only = name.as_ref().map(std::slice::from_ref);
         Self::new(app, source, only)
     }
 
     /// The same to be judged: see [`to_judge`](Self::to_judge).
-    pub(crate) fn open_to_judge(app: &App, of: &Of) -> Result<Self, Failure> {
+    pub(crate) async fn open_to_judge(app: &App, of: &Of) -> Result<Self, Failure> {
         let (source, name) = find(app, of)?;
+        trust::check(app, &source).await?;
         let only = name.as_ref().map(std::slice::from_ref);
         Ok(Self::to_judge(app, source, only))
     }
@@ -78,7 +88,7 @@ impl Servers {
         start: Start,
         purpose: Purpose,
     ) -> Self {
-        let Source { config, file } = source;
+        let Source { config, file, .. } = source;
         for problem in config.errors() {
             let server = problem.server.as_deref();
             // Whoever names a server does not want to hear of others.

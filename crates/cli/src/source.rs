@@ -1,17 +1,20 @@
 //! Where servers come from.
 //!
 //! `--config FILE`; else `mcp.json` or `.mcp.json` of this folder or the nearest one above it; else
-//! the user's own file. Or one server that is given on the spot: a URL, or a command.
+//! the user's own file. Or one server that is given on the spot: a URL, or a command. What was
+//! found and not named is used when somebody has agreed to it (`trust`).
 
 use std::env;
 use std::path::{Path, PathBuf};
 
 use switchboard_hub::{Config, ServerConfig, TransportConfig, nearest};
 
+use crate::app::App;
 use crate::args::Global;
 use crate::args::look::Spot;
 use crate::exit::Failure;
-use crate::import::read_any;
+use crate::import::{ReadError, Reading, read_text, read_text_as};
+use crate::trust;
 
 /// The configuration in use, and where it was read.
 #[derive(Debug)]
@@ -19,10 +22,22 @@ pub(crate) struct Source {
     pub(crate) config: Config,
     /// None for a server that was given on the spot.
     pub(crate) file: Option<PathBuf>,
+    /// The text of a file that was found and not named, unless it is the user's own.
+    found: Option<String>,
 }
 
 impl Source {
-    /// The configuration in use.
+    /// The configuration in use, to start servers of it.
+    ///
+    /// # Errors
+    /// When there is none, it cannot be read, or nobody has agreed to it.
+    pub(crate) async fn agreed(app: &App) -> Result<Self, Failure> {
+        let source = Self::find(&app.global)?;
+        trust::check(app, &source).await?;
+        Ok(source)
+    }
+
+    /// The configuration in use, to be looked at. What starts something asks for [`Self::agreed`].
     ///
     /// # Errors
     /// When there is none, or it cannot be read.
@@ -31,11 +46,32 @@ impl Source {
             Failure::usage("there is no mcp.json or .mcp.json here or above, and none of your own")
                 .hint("`switchboard add NAME -- COMMAND`, or `switchboard import`")
         })?;
-        let config = read_any(&file)?;
+        let is_named = global.config.is_some();
+        Ok(Self::again(file, !is_named)?)
+    }
+
+    /// The configuration of a file, which was found or named.
+    pub(crate) fn again(file: PathBuf, is_found: bool) -> Result<Self, ReadError> {
+        let (config, text) = Self::read(&file)?;
+        let is_foreign = is_found && !trust::is_own(&file);
         Ok(Self {
             config,
             file: Some(file),
+            found: is_foreign.then_some(text),
         })
+    }
+
+    /// A configuration and its text, which was read once: what is judged is what is used.
+    pub(crate) fn read(file: &Path) -> Result<(Config, String), ReadError> {
+        let text = read_text(file)?;
+        Ok((read_text_as(file, &text, &Reading::default())?, text))
+    }
+
+    /// The file and its text, if somebody must have agreed to it.
+    pub(crate) fn foreign(&self, global: &Global) -> Option<(&Path, &str)> {
+        let found = self.found.as_deref();
+        let found = found.filter(|_| !trust::is_waived(global))?;
+        Some((self.file.as_deref()?, found))
     }
 
     /// Is there a server of this name?
@@ -73,7 +109,11 @@ impl Source {
     pub(crate) fn of_one(server: ServerConfig) -> Self {
         let mut config = Config::default();
         config.servers.push(server);
-        Self { config, file: None }
+        Self {
+            config,
+            file: None,
+            found: None,
+        }
     }
 }
 
@@ -254,6 +294,16 @@ pub(crate) fn cache_folder() -> Option<PathBuf> {
         () => path_in("XDG_CACHE_HOME").or_else(|| Some(path_in("HOME")?.join(".cache")))?,
     };
     Some(folder.join("switchboard").join("servers"))
+}
+
+/// Where is kept what was once said and holds from then on.
+pub(crate) fn state_folder() -> Option<PathBuf> {
+    let folder = match () {
+        () if cfg!(windows) => path_in("LOCALAPPDATA")?,
+        () if cfg!(target_os = "macos") => path_in("HOME")?.join("Library/Application Support"),
+        () => path_in("XDG_STATE_HOME").or_else(|| Some(path_in("HOME")?.join(".local/state")))?,
+    };
+    Some(folder.join("switchboard"))
 }
 
 /// Where programs keep what their users configure.

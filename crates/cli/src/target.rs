@@ -28,7 +28,7 @@ pub(crate) struct Target {
 impl Target {
     /// Finds out what is meant, and connects to it.
     pub(crate) async fn find(app: &App, words: &[String], spot: &Spot) -> Result<Self, Failure> {
-        let target = Self::read(app, words, spot)?;
+        let target = Self::read(app, words, spot).await?;
         let failures = target.servers.connect(app).await;
         target.servers.judge(app, failures)?;
         Ok(target)
@@ -44,7 +44,7 @@ impl Target {
         })
     }
 
-    fn read(app: &App, words: &[String], spot: &Spot) -> Result<Self, Failure> {
+    async fn read(app: &App, words: &[String], spot: &Spot) -> Result<Self, Failure> {
         let (first, rest) = match words.split_first() {
             Some((first, rest)) => (Some(first.as_str()), rest),
             None => (None, words),
@@ -56,7 +56,7 @@ impl Target {
             let behind = if spot.command.is_empty() { rest } else { words };
             return Ok(Self::on(servers, server, behind));
         }
-        let source = Source::find(&app.global)?;
+        let source = Source::agreed(app).await?;
         let Some(first) = first else {
             return Err(Failure::usage("which server, or what of it?"));
         };

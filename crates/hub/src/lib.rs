@@ -66,7 +66,7 @@ pub use exposed_name::{ExposedName, Naming, Prefix};
 pub use hub::{Hub, HubBuilder, LoginRequest, ServerStatus};
 pub use lock::{
     LOCK_FILE, Lock, LockError, Mismatch, Pin, PinChange, PinDifference, PinKind, PinnedField,
-    PinnedServer, is_invisible,
+    PinnedServer, is_invisible, what_runs,
 };
 pub use metrics::{
     DURATION_BOUNDS, Durations, Metrics, MetricsSnapshot, OperationMetrics, OutcomeMetrics,

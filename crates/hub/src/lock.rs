@@ -183,6 +183,11 @@ impl Lock {
     }
 }
 
+/// What runs of a server, as a lock has it: a line of JSON with nothing secret in it.
+pub fn what_runs(server: &ServerConfig) -> String {
+    runs::of(server).canonical()
+}
+
 impl PinnedServer {
     /// What a server lists and says, which runs as it is configured.
     pub fn new(server: &ServerConfig, listed: &MemberCatalog, instructions: Option<&str>) -> Self {

@@ -41,6 +41,35 @@ pub(crate) struct Add {
     pub(crate) command: Vec<String>,
 }
 
+/// Agree to what a project's file starts, as it is now
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  \
+                  switchboard trust --dry-run\n  \
+                  switchboard trust\n  \
+                  switchboard trust ../other/.mcp.json\n\n\
+                  An mcp.json or .mcp.json that is found here or above is not used before somebody \
+                  has agreed to it; any change of it needs another agreement. Files that are named with \
+                  --config need none, and your own file neither.")]
+pub(crate) struct Trust {
+    /// The file; the one in use without it
+    #[arg(value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+    /// Show what it starts, and agree to nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+/// Forget that somebody agreed to a project's file
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  \
+                  switchboard untrust\n  \
+                  switchboard untrust ../other/.mcp.json")]
+pub(crate) struct Untrust {
+    /// The file; the one in use without it
+    #[arg(value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+}
+
 /// The file that is changed, if not the one in use.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct WhichFile {

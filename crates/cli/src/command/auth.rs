@@ -73,7 +73,7 @@ async fn all(app: &App, store: &FileStore) -> Result<Vec<(String, Status)>, Fail
     let mut named = Vec::new();
     // Without a configuration there are only URLs.
     let source = match find_file(&app.global) {
-        Some(_) => Some(Source::find(&app.global)?),
+        Some(_) => Some(Source::agreed(app).await?),
         None => None,
     };
     let servers = source.iter().flat_map(|source| &source.config.servers);

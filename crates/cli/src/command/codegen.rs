@@ -25,7 +25,7 @@ pub(crate) async fn run(args: &Codegen, app: &App) -> Result<Outcome, Failure> {
             (write(&[tools]), file.tools.len(), None)
         }
         None => {
-            let servers = Servers::open(app, &args.of)?;
+            let servers = Servers::open(app, &args.of).await?;
             let failures = servers.connect(app).await;
             let partial = servers.judge(app, failures)?;
             let catalog = servers.hub.catalog();

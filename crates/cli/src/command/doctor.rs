@@ -14,7 +14,7 @@ use crate::output::{Line, Outcome, Page, Style};
 use crate::source::{self, Source};
 
 pub(crate) async fn run(args: &Doctor, app: &App) -> Result<Outcome, Failure> {
-    let patients = patients(args, app)?;
+    let patients = patients(args, app).await?;
     let all = patients.len();
     let mut waiting = JoinSet::new();
     for (place, patient) in patients.into_iter().enumerate() {
@@ -34,7 +34,7 @@ pub(crate) async fn run(args: &Doctor, app: &App) -> Result<Outcome, Failure> {
     Ok(outcome.lines(&["servers"]).but(failure))
 }
 
-fn patients(args: &Doctor, app: &App) -> Result<Vec<Patient>, Failure> {
+async fn patients(args: &Doctor, app: &App) -> Result<Vec<Patient>, Failure> {
     let timeout = app.global.timeout;
     let server = args.of.server.as_deref();
     if let Some(config) = source::given(server, &args.of.spot)? {
@@ -47,7 +47,7 @@ fn patients(args: &Doctor, app: &App) -> Result<Vec<Patient>, Failure> {
             is_meant: true,
         }]);
     }
-    let source = Source::find(&app.global)?;
+    let source = Source::agreed(app).await?;
     if let Some(name) = server {
         source.check_server(name)?;
     }

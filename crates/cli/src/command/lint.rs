@@ -61,7 +61,7 @@ pub(crate) async fn run(args: &Lint, app: &App) -> Result<Outcome, Failure> {
 
 /// Everything that the servers list, whatever of it may be used.
 async fn of_servers(args: &Lint, app: &App) -> Result<Found, Failure> {
-    let servers = Servers::open_to_judge(app, &args.of)?;
+    let servers = Servers::open_to_judge(app, &args.of).await?;
     let failures = servers.connect(app).await;
     let partial = servers.judge(app, failures)?;
     let catalog = servers.hub.catalog();

@@ -18,7 +18,7 @@ use crate::servers::Servers;
 use crate::source::Source;
 
 pub(crate) async fn run(args: &check::Lock, app: &App) -> Result<Outcome, Failure> {
-    let source = Source::find(&app.global)?;
+    let source = Source::agreed(app).await?;
     for name in &args.servers {
         source.check_server(name)?;
     }

@@ -11,7 +11,10 @@ use crate::servers::Servers;
 use crate::source::reached;
 
 pub(crate) async fn run(args: &Ls, app: &App) -> Result<Outcome, Failure> {
-    let servers = Servers::open(app, &args.of)?;
+    let servers = match args.offline {
+        true => Servers::open_offline(app, &args.of)?,
+        false => Servers::open(app, &args.of).await?,
+    };
     let mut failures = match args.offline {
         true => Vec::new(),
         false => servers.connect(app).await,

@@ -10,7 +10,7 @@ use crate::servers::Servers;
 use crate::signature;
 
 pub(crate) async fn run(args: &Prompts, app: &App) -> Result<Outcome, Failure> {
-    let servers = Servers::open(app, &args.of)?;
+    let servers = Servers::open(app, &args.of).await?;
     let failures = servers.connect(app).await;
     let failure = servers.judge(app, failures)?;
     servers.warn_of_refused(app);

@@ -40,7 +40,7 @@ pub(crate) async fn run(args: &Raw, app: &App) -> Result<Outcome, Failure> {
         server: server.map(str::to_owned),
         spot: args.spot.clone(),
     };
-    let servers = Servers::open(app, &of)?;
+    let servers = Servers::open(app, &of).await?;
     let failures = servers.connect(app).await;
     // Lists that cannot be read are what this is used to look into.
     if let Some(name) = servers.names.first()

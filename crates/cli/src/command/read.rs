@@ -23,7 +23,7 @@ pub(crate) async fn run(args: &Read, app: &App) -> Result<Outcome, Failure> {
         server,
         spot: args.spot.clone(),
     };
-    let servers = Servers::open(app, &of)?;
+    let servers = Servers::open(app, &of).await?;
     let failures = servers.connect(app).await;
     servers.judge(app, failures)?;
     let status = app.output.status(&format!("reading {uri}"));

@@ -9,7 +9,7 @@ use crate::output::{Column, Line, Outcome, Page, Table};
 use crate::servers::Servers;
 
 pub(crate) async fn run(args: &Resources, app: &App) -> Result<Outcome, Failure> {
-    let servers = Servers::open(app, &args.of)?;
+    let servers = Servers::open(app, &args.of).await?;
     let failures = servers.connect(app).await;
     let failure = servers.judge(app, failures)?;
     servers.warn_of_refused(app);

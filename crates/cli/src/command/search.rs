@@ -18,7 +18,7 @@ use crate::source::{self, Source};
 pub(crate) async fn run(args: &Search, app: &App) -> Result<Outcome, Failure> {
     let servers = match source::on_the_spot(None, &args.command)? {
         Some(server) => Servers::new(app, Source::of_one(server), None)?,
-        None => Servers::asleep(app, Source::find(&app.global)?)?,
+        None => Servers::asleep(app, Source::agreed(app).await?)?,
     };
     let failures = servers.wake_unknown(app).await;
     let failure = servers.judge(app, failures)?;

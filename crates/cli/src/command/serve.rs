@@ -44,7 +44,7 @@ use standing::Standing;
 
 pub(crate) async fn run(args: &Serve, app: &App) -> Result<Outcome, Failure> {
     let signals = Signals::new().map_err(|error| Failure::unexpected(with_causes(&error)))?;
-    let (source, watch) = find(args, app)?;
+    let (source, watch) = find(args, app).await?;
     let journal = Arc::new(Journal::new(Arc::clone(&app.output)));
     for problem in source.config.errors() {
         journal.warn(None, &problem.to_string());
@@ -60,9 +60,10 @@ pub(crate) async fn run(args: &Serve, app: &App) -> Result<Outcome, Failure> {
     let locked = Locked::open(args, &app.global, &source)?;
     let (reloads, asked) = mpsc::channel(1);
     let file = source.file.clone();
+    let must_agree = source.foreign(&app.global).is_some();
     let reloading = source
         .file
-        .map(|file| Reloading::new(file, &source.config, watch, ring));
+        .map(|file| Reloading::new(file, must_agree, &source.config, watch, ring));
     let builder = Hub::builder().config(source.config);
     let builder = builder.surroundings(surroundings);
     let mut builder = builder.login(logins::describe);
@@ -126,13 +127,13 @@ pub(crate) async fn run(args: &Serve, app: &App) -> Result<Outcome, Failure> {
 }
 
 /// The servers, and what notices that their file has changed.
-fn find(args: &Serve, app: &App) -> Result<(Source, Option<FileWatch>), Failure> {
+async fn find(args: &Serve, app: &App) -> Result<(Source, Option<FileWatch>), Failure> {
     if let Some(server) = source::on_the_spot(None, &args.command)? {
         return Ok((Source::of_one(server), None));
     }
     // Before it is read, so that nothing is missed.
     let watch = source::find_file(&app.global).map(FileWatch::new);
-    let source = Source::find(&app.global)?;
+    let source = Source::agreed(app).await?;
     Ok((source, watch.filter(|_| !args.no_watch)))
 }
 

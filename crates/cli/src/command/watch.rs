@@ -11,7 +11,7 @@ use crate::output::{Line, Outcome, Page};
 use crate::servers::Servers;
 
 pub(crate) async fn run(args: &Watch, app: &App) -> Result<Outcome, Failure> {
-    let servers = Servers::open(app, &args.of)?;
+    let servers = Servers::open(app, &args.of).await?;
     let mut events = servers.hub.events();
     let failures = servers.connect(app).await;
     servers.judge(app, failures)?;

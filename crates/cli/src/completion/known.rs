@@ -16,6 +16,7 @@ use super::line::Kind;
 use crate::app::App;
 use crate::logins;
 use crate::source::{self, Source};
+use crate::trust;
 
 /// The names that could stand behind these words.
 pub(super) async fn names(
@@ -27,9 +28,15 @@ pub(super) async fn names(
 ) -> Vec<Candidate> {
     let mut global = app.global.clone();
     global.config = config.or(global.config);
-    let servers = Source::find(&global).map(|source| source.config.servers);
+    let source = Source::find(&global).ok();
+    // Whoever presses a key has agreed to nothing.
+    let may_start = source
+        .as_ref()
+        .is_none_or(|source| trust::is_agreed(&global, source));
+    let servers = source.map(|source| source.config.servers);
     let lookup = Lookup {
         servers: servers.unwrap_or_default(),
+        may_start,
         app,
     };
     match (kind, before) {
@@ -47,6 +54,7 @@ pub(super) async fn names(
 
 struct Lookup<'a> {
     servers: Vec<ServerConfig>,
+    may_start: bool,
     app: &'a App,
 }
 
@@ -155,6 +163,9 @@ impl Lookup<'_> {
 
     /// What a server offers: as it was last known, or now, if that does not take long.
     async fn catalog(&self, server: &ServerConfig) -> Catalog {
+        if !self.may_start {
+            return Hub::new().catalog();
+        }
         let mut server = server.clone();
         server.start = Start::Lazy;
         let name = server.name.clone();

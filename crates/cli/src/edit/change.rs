@@ -14,6 +14,7 @@ use super::tree::{container, input, switch, switch_in_line};
 use super::words::Manner;
 use crate::exit::Failure;
 use crate::import::{Reading, Syntax, read_text_as};
+use crate::trust;
 
 /// A configuration that is changed. Nothing is written before [`write`](Self::write).
 #[derive(Debug)]
@@ -189,7 +190,11 @@ impl Change {
     pub(crate) fn write(&self) -> Result<(), Failure> {
         match self.text == self.before && !self.file.is_new() {
             true => Ok(()),
-            false => self.file.replace(&self.text),
+            false => {
+                let before = (!self.file.is_new()).then_some(&*self.before);
+                let undo = trust::follow(&self.file.path, before, &self.text, &self.config);
+                self.file.replace(&self.text).inspect_err(|_| undo())
+            }
         }
     }
 

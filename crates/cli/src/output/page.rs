@@ -83,6 +83,13 @@ impl Page {
         self
     }
 
+    /// All that is on another.
+    #[must_use]
+    pub(crate) fn append(mut self, mut other: Self) -> Self {
+        self.blocks.append(&mut other.blocks);
+        self
+    }
+
     /// An empty line, unless it would be the first.
     #[must_use]
     pub(crate) fn blank(mut self) -> Self {

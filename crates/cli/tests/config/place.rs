@@ -98,6 +98,8 @@ impl Place {
             .current_dir(self.project())
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            // Whether files are agreed to is another test's matter.
+            .env("SWITCHBOARD_TRUST", "1")
             .env("HOME", &home)
             .env("USERPROFILE", &home)
             .env("APPDATA", home.join("AppData"))

@@ -79,6 +79,7 @@ fn shell(place: &Place, words: &[&str]) -> Option<String> {
         .current_dir(place.folder())
         .env("PATH", std::env::join_paths(path).unwrap())
         .env("HOME", place.folder())
+        .env("SWITCHBOARD_TRUST", "1")
         .env_remove("XDG_CACHE_HOME")
         .stdin(Stdio::null())
         .output()

@@ -8,6 +8,7 @@
 //! - `judging`: what is said about tools and written for them; `examining`: what is wrong with
 //!   servers; `completing`: what could come next
 //! - `locking`: what was approved, and what has changed since
+//! - `trusting`: what a project's file may start
 //! - `serving`: servers as one, for other programs; `running`: a gateway as it runs, and what is
 //!   said to it meanwhile; `guarding`: who may call it, what they see, how much they may do
 //! - `ending`: every number that a command can end with
@@ -36,3 +37,5 @@ mod running;
 mod serving;
 #[cfg(unix)]
 mod terminal;
+#[cfg(unix)]
+mod trusting;

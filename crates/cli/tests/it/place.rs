@@ -64,6 +64,8 @@ impl Place {
             .current_dir(&self.folder)
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            // Whether files are agreed to is another test's matter.
+            .env("SWITCHBOARD_TRUST", "1")
             .env("HOME", &self.folder)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

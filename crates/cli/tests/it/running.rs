@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::process::{Child, ChildStderr};
+use std::process::{Child, ChildStderr, Command};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -21,7 +21,12 @@ pub(crate) struct Serving {
 impl Serving {
     pub(crate) fn start(place: &Place, words: &[&str]) -> Self {
         let words = [&["serve", "--http", "0"], words].concat();
-        let mut process = command(place, &words).spawn().unwrap();
+        Self::begin(command(place, &words))
+    }
+
+    /// The same by a command of one's own.
+    pub(crate) fn begin(mut command: Command) -> Self {
+        let mut process = command.spawn().unwrap();
         let said = BufReader::new(process.stderr.take().unwrap());
         let mut serving = Self {
             process,
@@ -120,7 +125,7 @@ impl Drop for Serving {
     }
 }
 
-fn command(place: &Place, words: &[&str]) -> std::process::Command {
+pub(crate) fn command(place: &Place, words: &[&str]) -> Command {
     let mut command = place.command(words);
     let runtime = place.path("run");
     std::fs::create_dir_all(&runtime).unwrap();

@@ -1,7 +1,7 @@
 //! What the matrix gives a time for. The machine may be busy, so each is tried several times, and
 //! the quickest counts: a wait that is built in would be in all of them.
 //!
-//! Fault matrix: 2, 41, 57, 80.
+//! Fault matrix: 2, 41, 57, 76, 79, 80.
 
 use std::future::IntoFuture as _;
 use std::process::{Command, Stdio};
@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use switchboard_client::{Class, NoHost, Timeouts};
 use switchboard_testkit::faulty::Eras;
+use switchboard_testkit::faulty::http::Seen;
+use tokio::task::block_in_place;
 
 use crate::case::{after, alive, check_error};
 use crate::peer::Peer;
@@ -148,6 +150,51 @@ async fn a_session_whose_end_is_never_confirmed_is_left_after_2_seconds() {
     assert!(took >= Duration::from_millis(1_900), "{took:?}");
     assert!(took < MOMENT, "{took:?}");
     server.check_gone().unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stream_is_resumed_after_the_wait_that_its_server_names() {
+    // 76: it names 30 ms; without that it would be a second.
+    let resumed = quickest(async || {
+        let server = Server::http("resumable", Eras::Legacy);
+        let client = server.connect().await.unwrap();
+        let start = Instant::now();
+        client.call("defect").await.unwrap();
+        let took = start.elapsed();
+        client.close().await;
+        took
+    })
+    .await;
+    assert!(resumed >= Duration::from_millis(30), "{resumed:?}");
+    assert!(resumed < Duration::from_millis(900), "{resumed:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stream_of_its_own_that_cannot_be_had_is_tried_ever_more_seldom() {
+    // 79: after 1 s, after 2 s, and so on; never again where there is none.
+    let gets = |seen: &Seen| {
+        let requests = seen.requests.iter();
+        requests.filter(|request| request.method == "GET").count()
+    };
+    let refusing = Server::http("get-not-allowed", Eras::Legacy);
+    let refused = refusing.connect().await.unwrap();
+    for kind in ["get-error", "get-closes"] {
+        let start = Instant::now();
+        let server = Server::http(kind, Eras::Legacy);
+        let client = server.connect().await.unwrap();
+        let Server::Http(http) = &server else {
+            unreachable!("it is one over HTTP");
+        };
+        let came = block_in_place(|| http.wait_until(6 * MOMENT, |seen| gets(seen) >= 3));
+        assert!(came, "{kind}: {} tries", gets(&server.seen()));
+        let took = start.elapsed();
+        assert!(took >= Duration::from_millis(2_900), "{kind}: {took:?}");
+        alive(&client).await.unwrap();
+        client.close().await;
+    }
+    alive(&refused).await.unwrap();
+    assert_eq!(gets(&refusing.seen()), 1);
+    refused.close().await;
 }
 
 const TRIES: usize = 10;

@@ -205,5 +205,5 @@ fn is_missing(error: &Error) -> bool {
 }
 
 // However often a server says that its lists have changed.
-const SHORTEST: Duration = Duration::from_millis(250);
+const SHORTEST: Duration = Duration::from_millis(500);
 const AFTER_FAILURE: Duration = Duration::from_secs(1);

@@ -14,13 +14,17 @@ use tokio::sync::mpsc;
 use super::ending::Hangups;
 use super::key_ring::KeyRing;
 use super::locked::Locked;
+use crate::args::Global;
 use crate::exit::with_causes;
-use crate::import::read_any;
 use crate::journal::Journal;
+use crate::source::Source;
+use crate::trust;
 
 /// Keeps servers as their file says.
 pub(super) struct Reloading {
     file: PathBuf,
+    /// Is a change of it used only if somebody has agreed to it?
+    must_agree: bool,
     /// Those that were last taken over.
     servers: Vec<ServerConfig>,
     settings: HubSettings,
@@ -33,12 +37,14 @@ impl Reloading {
     /// From a file that was read after this watch was made.
     pub(super) fn new(
         file: PathBuf,
+        must_agree: bool,
         config: &Config,
         watch: Option<FileWatch>,
         ring: KeyRing,
     ) -> Self {
         Self {
             file,
+            must_agree,
             servers: config.servers.clone(),
             settings: config.settings.clone(),
             watch,
@@ -95,10 +101,18 @@ impl Reloading {
 
     /// Reads the file again. What comes back was said to the journal too.
     async fn reload(&mut self, gateway: &Gateway, journal: &Journal) -> Result<String, String> {
-        let file = self.file.clone();
-        let read = tokio::task::spawn_blocking(move || read_any(&file)).await;
+        let (file, must_agree) = (self.file.clone(), self.must_agree);
+        let read = tokio::task::spawn_blocking(move || Source::again(file, must_agree)).await;
         let config = match read {
-            Ok(Ok(config)) => Arc::new(config),
+            Ok(Ok(source)) if trust::is_agreed(&Global::default(), &source) => {
+                Arc::new(source.config)
+            }
+            Ok(Ok(_)) => {
+                let reason = "nobody has agreed to what it starts now; `switchboard trust`, then \
+                              `switchboard reload`";
+                let reason = format!("{}: {reason}", self.file.display());
+                return Err(self.keep(journal, &reason));
+            }
             Ok(Err(error)) => return Err(self.keep(journal, &with_causes(&error))),
             Err(error) => return Err(self.keep(journal, &error.to_string())),
         };
