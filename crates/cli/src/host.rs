@@ -318,6 +318,15 @@ impl Host for TerminalHost {
             self.desk.output.note(line);
         }
     }
+
+    fn hear_bad_end(&self, end: &str) {
+        // Many end like that whoever closes them, and what was asked for is done.
+        if self.desk.output.is_verbose() {
+            self.desk
+                .output
+                .warn(&format!("a server {end} when it was closed"));
+        }
+    }
 }
 
 /// Programs that open browsers mostly know within that whether they can; the call waits for it.

@@ -41,6 +41,7 @@ pub struct Handlers {
     other: Option<Tell<Notification>>,
     stderr: Option<Read>,
     noise: Option<Read>,
+    bad_end: Option<Read>,
     extensions: Map<String, Value>,
 }
 
@@ -154,6 +155,13 @@ impl Handlers {
         self
     }
 
+    /// Hears how the server's process ended when it was closed, if it did not end well.
+    #[must_use]
+    pub fn on_bad_end(mut self, hear: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        self.bad_end = Some(Box::new(hear));
+        self
+    }
+
     /// Declares an extension, with its settings.
     #[must_use]
     pub fn extension(
@@ -250,6 +258,12 @@ impl Host for Handlers {
     fn hear_noise(&self, line: &str) {
         if let Some(hear) = &self.noise {
             hear(line);
+        }
+    }
+
+    fn hear_bad_end(&self, end: &str) {
+        if let Some(hear) = &self.bad_end {
+            hear(end);
         }
     }
 }

@@ -96,6 +96,12 @@ pub trait Host: Send + Sync + 'static {
     fn hear_noise(&self, line: &str) {
         let _ = line;
     }
+
+    /// How the server's process ended when it was closed, if it ended by itself and not well:
+    /// `exited with status 1`. The connection is closed all the same.
+    fn hear_bad_end(&self, end: &str) {
+        let _ = end;
+    }
 }
 
 fn refuse<'a, T>(asked: Asked) -> Answering<'a, T> {

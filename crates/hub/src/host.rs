@@ -107,4 +107,8 @@ impl Host for MemberHost {
     fn hear_noise(&self, line: &str) {
         self.inner.hear_noise(line);
     }
+
+    fn hear_bad_end(&self, end: &str) {
+        self.inner.hear_bad_end(end);
+    }
 }

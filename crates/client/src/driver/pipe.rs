@@ -19,7 +19,7 @@ use switchboard_protocol::machine::Lane;
 use switchboard_protocol::machine::client::{Agreed, Departure, Failure, Input};
 use switchboard_transport::lines::Lines;
 use switchboard_transport::memory::End;
-use switchboard_transport::process::{Exit, Process, ProcessSpec, Stderr};
+use switchboard_transport::process::{Exit, Manner, Process, ProcessSpec, Stderr};
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::desk::{Desk, Wire};
@@ -52,13 +52,22 @@ pub(super) async fn run_process(spec: ProcessSpec, mut desk: Desk) {
             desk: kept,
             lines,
             process,
+            seen,
             ..
         } = connection;
         desk = kept;
         // The end of its input is what tells a server to end.
         drop(lines);
         if let Some(process) = process {
-            process.stop(shared.timeouts.stop).await;
+            let stopped = process.stop(shared.timeouts.stop).await;
+            // What ended before it was closed is in the report.
+            if end == Ended::Over
+                && seen.exit.is_none()
+                && stopped.manner == Manner::Obeyed
+                && let Some(exit) = stopped.exit.filter(|exit| !exit.is_success())
+            {
+                shared.host.hear_bad_end(&exit.to_string());
+            }
         }
         if end == Ended::Over {
             return;
