@@ -3,15 +3,16 @@
 use std::future::poll_fn;
 use std::io::{BufRead, BufReader, Write};
 use std::pin::Pin;
+use std::sync::{Arc, Mutex};
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use switchboard_client::{Class, Client, ErrorKind, NoHost, Spec, State};
+use switchboard_client::{Class, Client, ErrorKind, Handlers, NoHost, Spec, State};
 use switchboard_testkit::faulty::{Eras, Role};
 use tokio::time::timeout;
 
-use crate::case::{alive, check_error};
+use crate::case::{alive, check_error, check_over};
 use crate::peer::{Peer, text};
 use crate::server::{MOMENT, On, Server};
 use crate::stdio::received;
@@ -22,6 +23,30 @@ const NEVER_OPEN: [(On, &str); 3] = [
     (On::Http, "silence"),
     (On::Http, "old-sse-silence"),
 ];
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_closes_a_server_that_ends_badly_hears_of_it() {
+    // 50
+    for (kind, expected) in [
+        ("fails-on-close", &["exited with status 9"][..]),
+        ("honest", &[]),
+        ("dies-after-answer", &[]),
+    ] {
+        let server = Server::stdio(kind, Eras::Modern);
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let hear = Arc::clone(&heard);
+        let host = Handlers::new().on_bad_end(move |end| hear.lock().unwrap().push(end.to_owned()));
+        let client = Client::connect_with(server.spec(), host).await.unwrap();
+        client.call("defect").await.unwrap();
+        if kind == "dies-after-answer" {
+            // That is in the report of the connection, and not said twice.
+            check_over(&client).await.unwrap();
+        }
+        client.close().await;
+        assert_eq!(*heard.lock().unwrap(), expected, "{kind}");
+        server.check_gone().unwrap();
+    }
+}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_can_be_closed_while_it_connects() {

@@ -406,31 +406,6 @@ async fn noise_is_told_when_the_connection_fails() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_closes_a_server_that_ends_badly_hears_of_it() {
-    // 50
-    for (kind, expected) in [
-        ("fails-on-close", &["exited with status 9"][..]),
-        ("honest", &[]),
-        ("dies-after-answer", &[]),
-    ] {
-        let server = Server::stdio(kind, Eras::Modern);
-        let heard = Arc::new(Mutex::new(Vec::new()));
-        let hear = Arc::clone(&heard);
-        let host = switchboard_client::Handlers::new()
-            .on_bad_end(move |end| hear.lock().unwrap().push(end.to_owned()));
-        let client = Client::connect_with(server.spec(), host).await.unwrap();
-        client.call("defect").await.unwrap();
-        if kind == "dies-after-answer" {
-            // That is in the report of the connection, and not said twice.
-            check_over(&client).await.unwrap();
-        }
-        client.close().await;
-        assert_eq!(*heard.lock().unwrap(), expected, "{kind}");
-        server.check_gone().unwrap();
-    }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn noise_is_heard_by_the_host_when_the_connection_works() {
     let server = Server::stdio("noise-before", Eras::Modern);
     let heard = Arc::new(Mutex::new(Vec::new()));
