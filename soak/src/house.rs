@@ -316,8 +316,8 @@ impl House {
         Ok([
             program.to_string(),
             "serve".to_owned(),
-            "--names".to_owned(),
-            "plain".to_owned(),
+            "--prefix".to_owned(),
+            "none".to_owned(),
             "--config".to_owned(),
             file.to_string(),
         ]

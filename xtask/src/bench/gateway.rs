@@ -159,7 +159,7 @@ impl Programs<'_> {
         }
         let before = |words: &[&'static str]| [words, port, &["--", &echo]].concat();
         let proxy = self.peers.join("rmcp-proxy");
-        let ours = before(&["serve", "--names", "plain"]);
+        let ours = before(&["serve", "--prefix", "none"]);
         let threads = before(&["--runtime", "multi"]);
         let mut all = vec![
             Candidate::new(OURS, Role::Ours, self.gateway, &ours),

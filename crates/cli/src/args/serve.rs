@@ -16,7 +16,7 @@ use super::read_time;
                   switchboard serve --http 8000 --otlp http://localhost:4318\n  \
                   switchboard serve --http 8000 --profile work --mode search\n  \
                   switchboard serve --http 0.0.0.0:8000 --keys keys.json --audit calls.jsonl\n  \
-                  switchboard serve --names plain -- npx -y @modelcontextprotocol/server-everything\n\n\
+                  switchboard serve --prefix none -- npx -y @modelcontextprotocol/server-everything\n\n\
                   The file with the servers is watched: what has changed is taken over while it runs, \
                   and at once on SIGHUP.\nSIGTERM and Ctrl-C let calls in flight finish; the second \
                   one does not. Over HTTP there are /healthz,\n/readyz and /metrics too.")]
@@ -60,9 +60,9 @@ pub(crate) struct Serve {
     /// A host name that clients may call it by, beside this machine's own
     #[arg(long, value_name = "NAME", requires = "http")]
     pub(crate) host: Vec<String>,
-    /// How tools and prompts are called
-    #[arg(long, value_enum, default_value_t = ServedNames::Server, value_name = "FORM")]
-    pub(crate) names: ServedNames,
+    /// What stands before the names of tools and prompts
+    #[arg(long, value_enum, default_value_t = Prefix::Server, value_name = "FORM")]
+    pub(crate) prefix: Prefix,
     /// The file with the servers is read once, and on SIGHUP
     #[arg(long)]
     pub(crate) no_watch: bool,
@@ -89,13 +89,13 @@ pub(crate) enum ServedMode {
 
 /// How tools are called.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum ServedNames {
+pub(crate) enum Prefix {
     /// `server__tool`: hosts put a prefix of their own before it
     Server,
     /// `mcp__server__tool`
     Mcp,
-    /// As the server calls them, where no other server has the same
-    Plain,
+    /// Nothing: as the server calls them, where no other server has the same
+    None,
 }
 
 /// `name=value`, where the value is a number, or bytes with a unit.

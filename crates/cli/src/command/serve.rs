@@ -28,7 +28,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
 use crate::app::App;
-use crate::args::serve::{Serve, ServedNames};
+use crate::args::serve::{Prefix, Serve};
 use crate::control::Desk;
 use crate::exit::{Exit, Failure, with_causes};
 use crate::journal::Journal;
@@ -78,10 +78,10 @@ pub(crate) async fn run(args: &Serve, app: &App) -> Result<Outcome, Failure> {
     let gateway = Gateway::builder(builder);
     let gateway = rules
         .apply(gateway)?
-        .names(match args.names {
-            ServedNames::Server => Names::Server,
-            ServedNames::Mcp => Names::Mcp,
-            ServedNames::Plain => Names::Plain,
+        .names(match args.prefix {
+            Prefix::Server => Names::Server,
+            Prefix::Mcp => Names::Mcp,
+            Prefix::None => Names::Plain,
         })
         .build();
     let hub = gateway.hub().clone();

@@ -18,7 +18,7 @@ struct Served {
 impl Served {
     /// Over HTTP at a free port, with all servers ready.
     fn start(place: &Place, options: &[&str], variables: &[(&str, &str)]) -> Self {
-        let words = [&["serve", "--http", "0", "--names", "plain"], options].concat();
+        let words = [&["serve", "--http", "0", "--prefix", "none"], options].concat();
         let mut command = place.command(&words);
         let mut child = command.envs(variables.iter().copied()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();

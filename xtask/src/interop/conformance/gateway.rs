@@ -97,7 +97,7 @@ fn serve_and_run(
         return outcome.failures.push(reason);
     }
     let mut command = Command::new(workspace.binary("switchboard"));
-    command.args(["serve", "--http", "0", "--names", "plain", "--config"]);
+    command.args(["serve", "--http", "0", "--prefix", "none", "--config"]);
     command.arg(&config);
     let served = process::with_server(&mut command, LISTENING, |url| {
         if let Err(reason) = wait_until_ready(url) {
