@@ -20,7 +20,22 @@ pub struct Audit(Arc<Book>);
 #[derive(Debug)]
 struct Book {
     lines: SyncSender<Note>,
-    lost: Arc<AtomicU64>,
+    lost: Arc<Lost>,
+}
+
+/// Lines that could not be written.
+#[derive(Debug, Default)]
+struct Lost {
+    /// Those that no line tells of yet.
+    untold: AtomicU64,
+    all: AtomicU64,
+}
+
+impl Lost {
+    fn note(&self) {
+        self.untold.fetch_add(1, Ordering::Relaxed);
+        self.all.fetch_add(1, Ordering::Relaxed);
+    }
 }
 
 enum Note {
@@ -35,8 +50,13 @@ impl Audit {
     /// # Errors
     /// When no thread can be started.
     pub fn to(place: impl Write + Send + 'static) -> std::io::Result<Self> {
-        let (lines, notes) = sync_channel(MOST_LINES);
-        let lost = Arc::new(AtomicU64::new(0));
+        Self::holding(MOST_LINES, place)
+    }
+
+    /// So many lines may wait to be written.
+    fn holding(most: usize, place: impl Write + Send + 'static) -> std::io::Result<Self> {
+        let (lines, notes) = sync_channel(most);
+        let lost = Arc::new(Lost::default());
         let counted = Arc::clone(&lost);
         std::thread::Builder::new()
             .name("audit".to_owned())
@@ -53,6 +73,11 @@ impl Audit {
         }
     }
 
+    /// How many lines were lost: they came faster than they could be written, or could not be.
+    pub fn lost(&self) -> u64 {
+        self.0.lost.all.load(Ordering::Relaxed)
+    }
+
     pub(crate) fn note(&self, entry: &Entry<'_>) {
         let Ok(mut line) = serde_json::to_vec(entry) else {
             return;
@@ -61,7 +86,7 @@ impl Audit {
         match self.0.lines.try_send(Note::Line(line)) {
             Ok(()) => {}
             Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => {
-                self.0.lost.fetch_add(1, Ordering::Relaxed);
+                self.0.lost.note();
             }
         }
     }
@@ -92,17 +117,17 @@ pub(crate) struct Entry<'a> {
 }
 
 /// Writes what comes, as long as anybody may note something.
-fn write(mut place: impl Write, notes: &Receiver<Note>, lost: &AtomicU64) {
+fn write(mut place: impl Write, notes: &Receiver<Note>, lost: &Lost) {
     while let Ok(note) = notes.recv() {
         match note {
             Note::Line(line) => {
-                let missing = lost.swap(0, Ordering::Relaxed);
+                let missing = lost.untold.swap(0, Ordering::Relaxed);
                 if missing > 0 {
                     let time = timestamp(SystemTime::now());
                     let _ = writeln!(place, "{{\"time\":\"{time}\",\"lost\":{missing}}}");
                 }
                 if place.write_all(&line).is_err() {
-                    lost.fetch_add(1, Ordering::Relaxed);
+                    lost.note();
                 }
             }
             Note::Flush(done) => {
@@ -121,24 +146,21 @@ const PATIENCE: Duration = Duration::from_secs(5);
 #[cfg(test)]
 mod tests {
     use std::sync::Mutex;
-    use std::sync::mpsc::channel;
-
-    use serde_json::Value;
+    use std::sync::mpsc::Sender;
 
     use super::*;
 
-    /// A disk that takes nothing until it is let go.
+    /// A disk that writes nothing until it is let.
     struct Stuck {
-        gate: Receiver<()>,
-        is_open: bool,
+        begun: Sender<()>,
+        go_on: Receiver<()>,
         text: Arc<Mutex<Vec<u8>>>,
     }
 
     impl Write for Stuck {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            if !self.is_open {
-                self.is_open = self.gate.recv().is_ok();
-            }
+            let _ = self.begun.send(());
+            let _ = self.go_on.recv();
             self.text.lock().unwrap().extend(bytes);
             Ok(bytes.len())
         }
@@ -148,51 +170,56 @@ mod tests {
         }
     }
 
-    #[test]
-    fn one_that_is_full_holds_up_nobody_and_says_what_it_lost() {
-        const MORE: usize = 100;
-        let (open, gate) = channel();
-        let text = Arc::new(Mutex::new(Vec::new()));
-        let place = Stuck {
-            gate,
-            is_open: false,
-            text: Arc::clone(&text),
-        };
-        let audit = Audit::to(place).unwrap();
-        // A name that would be a line of its own, and would clear a screen.
-        let name = "nobody\"}\n{\"lost\":0}\u{1b}[2J";
-        let entry = Entry {
-            time: timestamp(SystemTime::now()),
+    fn entry(method: &str) -> Entry<'_> {
+        Entry {
+            time: String::new(),
             caller: None,
             issuer: None,
             profile: None,
-            method: "tools/call",
+            method,
             server: None,
-            name: Some(name),
-            duration_ms: 1.0,
-            outcome: "error",
-            code: Some(-32602),
-            request_bytes: 1,
+            // It would be a line of its own, and clear a screen.
+            name: Some("nobody\"}\n{\"lost\":0}\u{1b}[2J"),
+            duration_ms: 0.0,
+            outcome: "ok",
+            code: None,
+            request_bytes: 0,
             result_bytes: 0,
-        };
-        // The disk is stuck: none of them may wait for it.
-        for _ in 0..MOST_LINES + MORE {
-            audit.note(&entry);
         }
-        open.send(()).unwrap();
-        audit.flush();
-        // What was lost is written before the next line.
-        audit.note(&entry);
+    }
+
+    #[test]
+    fn lines_that_come_faster_than_they_are_written_are_lost_and_that_is_told() {
+        let (begun, begins) = std::sync::mpsc::channel();
+        let (goes_on, go_on) = std::sync::mpsc::channel();
+        let text = Arc::new(Mutex::new(Vec::new()));
+        let stuck = Stuck {
+            begun,
+            go_on,
+            text: Arc::clone(&text),
+        };
+        let audit = Audit::holding(2, stuck).unwrap();
+        audit.note(&entry("first"));
+        begins.recv().unwrap();
+        // One is being written, two wait.
+        for method in ["second", "third", "fourth", "fifth"] {
+            audit.note(&entry(method));
+        }
+        assert_eq!(audit.lost(), 2);
+        drop(goes_on);
         audit.flush();
         let text = String::from_utf8(text.lock().unwrap().clone()).unwrap();
         assert!(!text.contains('\u{1b}'), "it commands a terminal");
-        let lines = text.lines();
-        let lines = lines.map(|line| serde_json::from_str::<Value>(line).unwrap());
-        let (lost, noted): (Vec<_>, Vec<_>) = lines.partition(|line| line["lost"].is_u64());
-        assert!(noted.iter().all(|line| line["name"] == name));
-        let lost: u64 = lost.iter().filter_map(|line| line["lost"].as_u64()).sum();
-        // One or none had been taken out of the queue.
-        assert!((99..=100).contains(&lost), "{lost}");
-        assert_eq!(noted.len() as u64 + lost, (MOST_LINES + MORE + 1) as u64);
+        let lines: Vec<serde_json::Value> = text
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
+        let methods: Vec<_> = lines.iter().map(|line| line["method"].as_str()).collect();
+        assert_eq!(
+            methods,
+            [Some("first"), None, Some("second"), Some("third")]
+        );
+        assert_eq!(lines[1]["lost"], 2);
+        assert_eq!(audit.lost(), 2, "what was told of is not forgotten");
     }
 }

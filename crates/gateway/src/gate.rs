@@ -137,10 +137,10 @@ fn bounded(answer: Answer, turnstile: &Turnstile) -> Answer {
     if size <= largest {
         return answer;
     }
-    turnstile.note_large_result();
+    turnstile.refusals().note("result");
     let message = format!("the result has {size} bytes, and {largest} are passed on at most");
-    let error = ErrorObject::internal(message);
-    Answer::Error(error.with_data(&serde_json::json!({"limit": "result"})))
+    let code = ErrorCode::INTERNAL_ERROR;
+    Answer::Error(ErrorObject::over_limit(code, message, "result", None))
 }
 
 fn ended(noted: Option<Box<Noted>>, answer: Answer) -> Answer {

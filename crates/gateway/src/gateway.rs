@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Weak};
-use std::time::Duration;
 
 use switchboard_hub::{Hub, HubBuilder, Prefix, Profile, ServerStatus};
 use switchboard_protocol::types::{Implementation, LoggingLevel};
@@ -42,6 +41,7 @@ pub struct Gateway {
     lot: Arc<Lot>,
     opening: Opening,
     desk: Arc<Desk>,
+    audit: Option<Audit>,
     /// What there is for each of its sites.
     kept: Vec<(Weak<Rooms>, Weak<Watches>)>,
     tasks: Vec<AbortHandle>,
@@ -69,7 +69,6 @@ impl Gateway {
             door: Door::default(),
             special: HashMap::new(),
             audit: None,
-            park_life: PARK_LIFE,
             limits: GatewayLimits::default(),
         }
     }
@@ -115,7 +114,7 @@ impl Gateway {
     /// How much is under way now.
     pub fn load(&self) -> GatewayLoad {
         let mut load = GatewayLoad {
-            calls: self.turnstile.numbers().0,
+            calls: self.turnstile.calls(),
             parked: self.lot.len(),
             asking: self.desk.len(),
             ..GatewayLoad::default()
@@ -141,6 +140,10 @@ impl Gateway {
 
     pub(crate) const fn lot(&self) -> &Arc<Lot> {
         &self.lot
+    }
+
+    pub(crate) const fn audit(&self) -> Option<&Audit> {
+        self.audit.as_ref()
     }
 
     pub(crate) const fn door(&self) -> &Arc<Door> {
@@ -201,7 +204,6 @@ pub struct GatewayBuilder {
     door: Door,
     special: HashMap<String, CallerLimits>,
     audit: Option<Audit>,
-    park_life: Duration,
     limits: GatewayLimits,
 }
 
@@ -215,18 +217,6 @@ impl GatewayBuilder {
     /// Who the gateway says it is.
     pub fn info(mut self, info: Implementation) -> Self {
         self.info = info;
-        self
-    }
-
-    /// How many calls may wait for stateless clients that have to come again with an answer.
-    pub const fn most_parked(mut self, most: usize) -> Self {
-        self.limits.parked = most;
-        self
-    }
-
-    /// How long such a call waits.
-    pub const fn park_life(mut self, life: Duration) -> Self {
-        self.park_life = life;
         self
     }
 
@@ -281,7 +271,7 @@ impl GatewayBuilder {
             Arc::clone(&turnstile),
             self.limits.parked,
             self.limits.parked_per_caller,
-            self.park_life,
+            self.limits.parked_life,
         );
         let desk = Arc::new(Desk::new(Arc::clone(&tasks)));
         let asking = Arc::clone(&desk);
@@ -298,7 +288,7 @@ impl GatewayBuilder {
         let lot = Arc::new(Lot::new(
             self.limits.parked,
             self.limits.parked_per_caller,
-            self.park_life,
+            self.limits.parked_life,
         ));
         let opening = Opening::new();
         let (mut running, mut kept) = (Vec::new(), Vec::new());
@@ -307,7 +297,7 @@ impl GatewayBuilder {
                 Some(profile) => hub.narrowed(profile.clone()),
                 None => hub.clone(),
             };
-            let rooms = Rooms::new(hub.clone(), Arc::clone(&desk));
+            let rooms = Rooms::new(hub.clone(), Arc::clone(&desk), self.limits.rooms);
             running.push(tokio::spawn(Rooms::tidy(Arc::downgrade(&rooms))).abort_handle());
             let watches = Arc::default();
             kept.push((Arc::downgrade(&rooms), Arc::downgrade(&watches)));
@@ -330,7 +320,9 @@ impl GatewayBuilder {
                 Mode::All => Site::new(gate),
                 Mode::Search => Site::new(Finder::new(gate, hub.clone())),
             };
-            let site = site.limits(self.limits.server.clone());
+            let site = site
+                .limits(self.limits.server.clone())
+                .counting(turnstile.refusals().clone());
             running.push(changes::tell(&hub, &site));
             site
         };
@@ -348,6 +340,7 @@ impl GatewayBuilder {
             lot,
             opening,
             desk,
+            audit: self.audit,
             kept,
             tasks: running,
             hub,
@@ -363,6 +356,3 @@ impl fmt::Debug for GatewayBuilder {
             .finish_non_exhaustive()
     }
 }
-
-// A person reads a question, thinks and answers.
-const PARK_LIFE: Duration = Duration::from_secs(10 * 60);

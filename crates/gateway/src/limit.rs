@@ -6,6 +6,7 @@
 
 use std::error::Error;
 use std::fmt;
+use std::time::Duration;
 
 use switchboard_server::Limits;
 
@@ -26,6 +27,10 @@ pub struct GatewayLimits {
     pub parked: usize,
     /// Those of one caller, where callers are known.
     pub parked_per_caller: usize,
+    /// How long each of them waits.
+    pub parked_life: Duration,
+    /// Clients that have servers of their own.
+    pub rooms: usize,
     /// The size of a result in bytes.
     pub result: usize,
 }
@@ -39,6 +44,9 @@ impl Default for GatewayLimits {
             calls_per_minute: None,
             parked: 1_000,
             parked_per_caller: 100,
+            // A person reads a question, thinks and answers.
+            parked_life: Duration::from_secs(10 * 60),
+            rooms: 256,
             result: 64 << 20,
         }
     }
@@ -110,7 +118,7 @@ struct Named {
     set: fn(&mut GatewayLimits, usize),
 }
 
-const NAMED: [Named; 13] = [
+const NAMED: [Named; 19] = [
     Named {
         name: "connections",
         meaning: "connections over HTTP; more wait to be accepted",
@@ -180,6 +188,18 @@ const NAMED: [Named; 13] = [
         set: |limits, value| limits.parked_per_caller = value,
     },
     Named {
+        name: "parkedSeconds",
+        meaning: "how long each of them waits",
+        value: |limits| seconds(limits.parked_life),
+        set: |limits, value| limits.parked_life = of_seconds(value),
+    },
+    Named {
+        name: "rooms",
+        meaning: "clients that have servers of their own; 503 beyond",
+        value: |limits| Some(limits.rooms),
+        set: |limits, value| limits.rooms = value,
+    },
+    Named {
         name: "message",
         meaning: "bytes of a message of a client; 413 beyond",
         value: |limits| Some(limits.server.message.bytes.min(limits.server.body)),
@@ -194,7 +214,41 @@ const NAMED: [Named; 13] = [
         value: |limits| Some(limits.result),
         set: |limits, value| limits.result = value,
     },
+    Named {
+        name: "headSeconds",
+        meaning: "how long the head of a request over HTTP may take; closed beyond",
+        value: |limits| seconds(limits.server.header_timeout),
+        set: |limits, value| limits.server.header_timeout = of_seconds(value),
+    },
+    Named {
+        name: "bodySeconds",
+        meaning: "how long its body may take; 408 beyond",
+        value: |limits| seconds(limits.server.body_timeout),
+        set: |limits, value| limits.server.body_timeout = of_seconds(value),
+    },
+    Named {
+        name: "idleSeconds",
+        meaning: "how long a connection over HTTP may be without a request; closed beyond",
+        value: |limits| seconds(limits.server.idle_timeout),
+        set: |limits, value| limits.server.idle_timeout = of_seconds(value),
+    },
+    Named {
+        name: "stallSeconds",
+        meaning: "how long a client over HTTP may take nothing that is written; closed beyond",
+        value: |limits| seconds(limits.server.write_stall),
+        set: |limits, value| limits.server.write_stall = of_seconds(value),
+    },
 ];
+
+fn seconds(time: Duration) -> Option<usize> {
+    usize::try_from(time.as_secs()).ok()
+}
+
+/// A year is as good as for ever, and nothing overflows.
+fn of_seconds(value: usize) -> Duration {
+    let seconds = u64::try_from(value).unwrap_or(u64::MAX);
+    Duration::from_secs(seconds.min(365 * 24 * 60 * 60))
+}
 
 #[cfg(test)]
 mod tests {

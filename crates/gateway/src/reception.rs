@@ -19,6 +19,7 @@ use switchboard_server::{Directed, HttpService, Reception, Site, serve_endpoints
 use tokio::net::TcpListener;
 
 use crate::access::{Door, DoorOf};
+use crate::audit::Audit;
 use crate::gateway::Gateway;
 use crate::lot::Lot;
 use crate::turnstile::Turnstile;
@@ -34,9 +35,10 @@ impl Gateway {
     pub async fn serve_http(
         &self,
         listener: TcpListener,
-        settings: HttpSettings,
+        mut settings: HttpSettings,
         shutdown: impl Future<Output = ()> + Send,
     ) -> io::Result<()> {
+        settings.refusals = self.turnstile().refusals().clone();
         let path = settings.path.clone().unwrap_or_else(|| "/mcp".to_owned());
         let path = path.trim_end_matches('/').to_owned();
         let endpoint = |site: &Site, path: String, profile: Option<&Arc<str>>| {
@@ -60,6 +62,7 @@ impl Gateway {
             door: Arc::clone(self.door()),
             turnstile: Arc::clone(self.turnstile()),
             lot: Arc::clone(self.lot()),
+            audit: self.audit().cloned(),
             settings: settings.clone(),
             path,
             profiles: names.collect(),
@@ -74,6 +77,7 @@ struct FrontDesk {
     door: Arc<Door>,
     turnstile: Arc<Turnstile>,
     lot: Arc<Lot>,
+    audit: Option<Audit>,
     settings: HttpSettings,
     /// That of the first endpoint; the others are below it.
     path: String,
@@ -193,13 +197,12 @@ impl FrontDesk {
 
     /// What is counted here, in the form that Prometheus reads.
     fn own_numbers(&self, page: &mut String, sessions: usize) {
-        let (calls, refused) = self.turnstile.numbers();
         let gauges = [
             ("sessions", "Sessions of the handshake era.", sessions),
             (
                 "calls_in_flight",
                 "Calls of clients that are under way.",
-                calls,
+                self.turnstile.calls(),
             ),
             (
                 "calls_parked",
@@ -215,10 +218,17 @@ impl FrontDesk {
         }
         let name = "switchboard_gateway_refused_total";
         page.push_str(&format!(
-            "# HELP {name} Calls that were over a limit.\n# TYPE {name} counter\n"
+            "# HELP {name} What was over a limit, by its name.\n# TYPE {name} counter\n"
         ));
-        for (limit, count) in refused {
+        for (limit, count) in self.turnstile.refusals().counts() {
             page.push_str(&format!("{name}{{limit={limit:?}}} {count}\n"));
+        }
+        if let Some(audit) = &self.audit {
+            let (name, lost) = ("switchboard_gateway_audit_lines_lost_total", audit.lost());
+            page.push_str(&format!(
+                "# HELP {name} Lines of the audit log that could not be written.\n\
+                 # TYPE {name} counter\n{name} {lost}\n"
+            ));
         }
     }
 

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use switchboard_client::{OnBehalf, Payload};
 use switchboard_hub::{Hub, HubCall, Operation, PassedOn};
 use switchboard_protocol::Method;
-use switchboard_protocol::jsonrpc::{ErrorCode, ErrorObject, Notification};
+use switchboard_protocol::jsonrpc::{ErrorObject, Notification};
 use switchboard_protocol::machine::server::Caller;
 use switchboard_protocol::types::{
     CallToolResult, CompleteRequestParams, CompleteResult, CompletionReference, GetPromptResult,
@@ -104,6 +104,7 @@ impl Service for Relay {
             return;
         }
         let Some(room) = self.0.rooms.of_listener(&connection, caller) else {
+            self.0.turnstile.refusals().note("rooms");
             return tracing::debug!("nothing is watched: there are too many clients");
         };
         for uri in uris {
@@ -181,7 +182,7 @@ impl Inner {
             return Answer::Error(ErrorObject::internal("the call has ended"));
         };
         let Some(room) = self.rooms.of(&context) else {
-            return Answer::Error(too_many_rooms());
+            return Answer::Error(self.turnstile.no_room());
         };
         match self.watches.add(&room, &uri, connection).await {
             Ok(_) => Answer::Result(Payload::empty()),
@@ -314,7 +315,10 @@ impl Inner {
     where
         O: Operation<Output: serde::Serialize + serde::de::DeserializeOwned>,
     {
-        let room = self.rooms.of(context).ok_or_else(too_many_rooms)?;
+        let room = self
+            .rooms
+            .of(context)
+            .ok_or_else(|| self.turnstile.no_room())?;
         let mut call = call(&room.hub).pass_on(params, whom);
         if let Some(parent) = caller::trace(context) {
             call = call.parent(parent);
@@ -334,11 +338,6 @@ fn answer_of<T: Fits>(outcome: Result<Payload, Failed>, context: &Context) -> An
 fn uri_of(context: &Context) -> Result<String, ErrorObject> {
     let uri = params_of(context).and_then(|params| member_of(params.string_member("uri"), "uri"));
     uri.map(Cow::into_owned)
-}
-
-fn too_many_rooms() -> ErrorObject {
-    let message = "too many clients have servers of their own; try again later";
-    ErrorObject::new(ErrorCode::BUSY, message)
 }
 
 fn params_of(context: &Context) -> Result<&Payload, ErrorObject> {

@@ -22,6 +22,7 @@ use crate::server_host::ServerHost;
 pub(crate) struct Rooms {
     /// For all that is shared.
     hall: Arc<Room>,
+    most: usize,
     kept: Mutex<Vec<Kept>>,
 }
 
@@ -67,13 +68,14 @@ impl Kept {
 }
 
 impl Rooms {
-    pub(crate) fn new(hub: Hub, desk: Arc<Desk>) -> Arc<Self> {
+    pub(crate) fn new(hub: Hub, desk: Arc<Desk>, most: usize) -> Arc<Self> {
         Arc::new(Self {
             hall: Arc::new(Room {
                 hub,
                 own: Arc::clone(&desk),
                 shared: desk,
             }),
+            most,
             kept: Mutex::default(),
         })
     }
@@ -116,7 +118,7 @@ impl Rooms {
             return Some(Arc::clone(&known.room));
         }
         kept.retain(Kept::is_wanted);
-        if kept.len() >= MOST_ROOMS {
+        if kept.len() >= self.most {
             return None;
         }
         let room = self.furnish(capabilities);
@@ -159,6 +161,5 @@ impl Rooms {
     }
 }
 
-const MOST_ROOMS: usize = 256;
 const KEPT_UNUSED: Duration = Duration::from_secs(10 * 60);
 const BETWEEN_LOOKS: Duration = Duration::from_secs(10);

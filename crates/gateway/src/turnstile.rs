@@ -3,10 +3,11 @@
 //! A caller is known by its key or token. Where callers are not known, only what concerns all of
 //! them is counted; a connection has limits of its own.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use switchboard_protocol::Refusals;
 use switchboard_protocol::jsonrpc::{ErrorCode, ErrorObject};
 use switchboard_server::access::Principal;
 
@@ -17,6 +18,7 @@ use crate::lot::Full;
 #[derive(Debug)]
 pub(crate) struct Turnstile {
     limits: GatewayLimits,
+    refusals: Refusals,
     inside: Mutex<Inside>,
 }
 
@@ -35,8 +37,6 @@ struct Inside {
     calls: usize,
     /// Limits of single callers, by the names of their keys.
     special: HashMap<String, CallerLimits>,
-    /// How often each limit was reached.
-    refused: BTreeMap<&'static str, u64>,
     callers: HashMap<CallerId, Caller>,
 }
 
@@ -59,6 +59,7 @@ impl Turnstile {
     pub(crate) fn new(limits: GatewayLimits, special: HashMap<String, CallerLimits>) -> Self {
         Self {
             limits,
+            refusals: Refusals::default(),
             inside: Mutex::new(Inside {
                 special,
                 ..Inside::default()
@@ -69,6 +70,12 @@ impl Turnstile {
     /// From now on these callers have limits of their own.
     pub(crate) fn set_special(&self, special: HashMap<String, CallerLimits>) {
         self.inside().special = special;
+    }
+
+    /// Where is counted how often limits were reached. Which ones there are is ours to say: what
+    /// servers say of theirs does not count.
+    pub(crate) const fn refusals(&self) -> &Refusals {
+        &self.refusals
     }
 
     pub(crate) const fn largest_result(&self) -> usize {
@@ -88,7 +95,7 @@ impl Turnstile {
         if inside.calls >= self.limits.calls {
             let all = self.limits.calls;
             let message = format!("all {all} calls that are served at once are taken");
-            return Err(inside.refuse(ErrorCode::BUSY, &message, "calls", SOON));
+            return Err(self.refuse(ErrorCode::BUSY, &message, "calls", SOON));
         }
         let caller = match principal {
             Some(principal) => Some(self.count(&mut inside, now(), principal)?.into()),
@@ -127,7 +134,7 @@ impl Turnstile {
             });
             if inside.callers.len() >= MOST_CALLERS {
                 let message = "more callers than can be told apart are calling";
-                return Err(inside.refuse(ErrorCode::BUSY, message, "callers", SOON));
+                return Err(self.refuse(ErrorCode::BUSY, message, "callers", SOON));
             }
         }
         let burst = rate.map_or(0.0, burst);
@@ -138,7 +145,7 @@ impl Turnstile {
         });
         if caller.calls >= most {
             let message = format!("all {most} calls that this caller may have in flight are taken");
-            return Err(inside.refuse(ErrorCode::TOO_MANY, &message, "callsPerCaller", SOON));
+            return Err(self.refuse(ErrorCode::TOO_MANY, &message, "callsPerCaller", SOON));
         }
         if let Some(rate) = rate {
             let a_second = f64::from(rate) / 60.0;
@@ -149,17 +156,12 @@ impl Turnstile {
                 let wait = Duration::try_from_secs_f64((1.0 - caller.left) / a_second);
                 let message = format!("this caller may make {rate} calls in a minute");
                 let wait = wait.unwrap_or(SOON);
-                return Err(inside.refuse(ErrorCode::TOO_MANY, &message, "callsPerMinute", wait));
+                return Err(self.refuse(ErrorCode::TOO_MANY, &message, "callsPerMinute", wait));
             }
             caller.left -= 1.0;
         }
         caller.calls += 1;
         Ok(id)
-    }
-
-    /// A result was larger than may be passed on.
-    pub(crate) fn note_large_result(&self) {
-        self.inside().note("result");
     }
 
     /// What is said to a client whose call cannot wait for it.
@@ -175,41 +177,37 @@ impl Turnstile {
                 (ErrorCode::TOO_MANY, "parkedPerCaller", message)
             }
         };
-        self.inside().refuse(code, &message, limit, LATER)
+        self.refuse(code, &message, limit, LATER)
     }
 
-    /// Calls in flight now, and how often each limit was reached.
-    pub(crate) fn numbers(&self) -> (usize, BTreeMap<&'static str, u64>) {
-        let inside = self.inside();
-        (inside.calls, inside.refused.clone())
-    }
-
-    fn inside(&self) -> MutexGuard<'_, Inside> {
-        self.inside.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Inside {
-    /// A limit was reached. Which ones there are is ours to say: what servers say of theirs does not
-    /// count.
-    fn note(&mut self, limit: &'static str) {
-        let count = self.refused.entry(limit).or_default();
-        *count = count.saturating_add(1);
+    /// What is said to a client that would need servers of its own when there is no room.
+    pub(crate) fn no_room(&self) -> ErrorObject {
+        let message = "too many clients have servers of their own";
+        self.refuse(ErrorCode::BUSY, message, "rooms", LATER)
     }
 
     /// What is said to a client that is refused for a while.
     fn refuse(
-        &mut self,
+        &self,
         code: ErrorCode,
         message: &str,
         limit: &'static str,
         wait: Duration,
     ) -> ErrorObject {
-        self.note(limit);
+        self.refusals.note(limit);
         let milliseconds = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX).max(1);
         let seconds = wait.as_secs_f64().max(0.1);
-        ErrorObject::new(code, format!("{message}; try again in {seconds:.1} s"))
-            .with_data(&serde_json::json!({"limit": limit, "retryAfterMs": milliseconds}))
+        let message = format!("{message}; try again in {seconds:.1} s");
+        ErrorObject::over_limit(code, message, limit, Some(milliseconds))
+    }
+
+    /// Calls in flight now.
+    pub(crate) fn calls(&self) -> usize {
+        self.inside().calls
+    }
+
+    fn inside(&self) -> MutexGuard<'_, Inside> {
+        self.inside.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -9,6 +9,7 @@
 //! 3. [`types`]: every object, a file per feature; [`uri_template`]: for resources
 //! 4. [`machine`]: both sides of a connection; [`envelope`]: the context of a stateless request
 //! 5. [`framing`]: messages in bytes, for stdio and event streams; [`http`]: headers and status
+//! 6. [`Refusals`]: how often limits were reached
 
 pub mod envelope;
 pub mod framing;
@@ -21,6 +22,7 @@ mod marks;
 pub mod method;
 mod payload;
 mod plain_result;
+mod refusals;
 pub mod revision;
 mod scan;
 pub mod types;
@@ -28,5 +30,6 @@ pub mod uri_template;
 
 pub use method::Method;
 pub use payload::{Payload, RawJson};
+pub use refusals::Refusals;
 pub use revision::{Era, Revision};
 pub use scan::Fault;

@@ -9,14 +9,16 @@ use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
 use std::time::Instant;
 
-use switchboard_protocol::jsonrpc::{ErrorObject, Frame, Malformed, Message, Request, Response};
+use switchboard_protocol::jsonrpc::{
+    ErrorCode, ErrorObject, Frame, Malformed, Message, Request, Response,
+};
 use switchboard_protocol::machine::Lane;
 use switchboard_protocol::machine::server::{
     Admitted, Answer, Arrival, Arriving, AskError, AskKey, Input, Output, Reply, Serve, ServeKey,
     ServerConfig, ServerMachine, ServerState,
 };
 use switchboard_protocol::types::CallToolResult;
-use switchboard_protocol::{Method, Payload, Revision};
+use switchboard_protocol::{Method, Payload, Refusals, Revision};
 use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
 
@@ -36,6 +38,8 @@ pub(crate) struct Site {
     pub(crate) revisions: Vec<Revision>,
     pub(crate) seals: SealingKeys,
     pub(crate) audience: Arc<Audience>,
+    /// Where is counted what was over a limit.
+    pub(crate) refusals: Refusals,
 }
 
 impl Site {
@@ -62,6 +66,7 @@ impl Site {
         config.max_streams = self.limits.streams;
         config.handler_timeout = self.limits.handler;
         config.ask_timeout = self.limits.answer;
+        config.refusals = self.refusals.clone();
         config
     }
 }
@@ -69,6 +74,7 @@ impl Site {
 /// A machine with the handlers that work for it.
 pub(crate) struct Core {
     pub(crate) machine: ServerMachine,
+    refusals: Refusals,
     most_bytes: usize,
     /// A result that is a text of no more than this is not larger than that.
     safe_text: usize,
@@ -110,10 +116,12 @@ impl Worker {
 }
 
 impl Core {
-    /// No answer may be larger than `most_bytes`.
-    pub(crate) fn new(machine: ServerMachine, most_bytes: usize) -> Self {
+    /// No answer may be larger than a message of this site.
+    pub(crate) fn new(machine: ServerMachine, site: &Site) -> Self {
+        let most_bytes = site.limits.message.bytes;
         Self {
             machine,
+            refusals: site.refusals.clone(),
             most_bytes,
             // No byte takes more than six, and the rest of the result is short.
             safe_text: most_bytes.saturating_sub(64) / 6,
@@ -374,9 +382,13 @@ impl Core {
         };
         let (bytes, limit) = (result.text().len(), self.most_bytes);
         if bytes > limit {
-            *answer = Answer::Error(ErrorObject::internal(format!(
-                "the result has {bytes} bytes, and a message may have {limit}"
-            )));
+            self.refusals.note("message");
+            *answer = Answer::Error(ErrorObject::over_limit(
+                ErrorCode::INTERNAL_ERROR,
+                format!("the result has {bytes} bytes, and a message may have {limit}"),
+                "message",
+                None,
+            ));
         }
     }
 

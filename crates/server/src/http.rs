@@ -172,6 +172,13 @@ impl Conversations {
         self.refuse(&SessionError::Unknown.into())
     }
 
+    fn no_session(&self, full: &Full) -> Response<Body> {
+        if let Some(limit) = full.limit() {
+            self.home.site.refusals.note(limit);
+        }
+        full.response()
+    }
+
     fn refuse(&self, refusal: &Refusal) -> Response<Body> {
         refuse(refusal, &self.home.settings.endpoint, None)
     }
@@ -190,7 +197,7 @@ impl Conversations {
             Admission::Sessionless { revision } => {
                 let Ok(place) = Arc::clone(&self.home.alone).try_acquire_owned() else {
                     let limit = self.home.site.limits.sessions;
-                    return Err(Full::Total { limit }.response().into());
+                    return Err(self.no_session(&Full::Total { limit }).into());
                 };
                 let config = Arc::clone(&self.configs().http);
                 let machine = ServerMachine::sessionless(config, *revision);
@@ -218,7 +225,7 @@ impl Conversations {
         let inserted = self
             .sessions
             .insert(now, conversation, post.principal.clone());
-        let (id, conversation) = inserted.map_err(|full| full.response())?;
+        let (id, conversation) = inserted.map_err(|full| self.no_session(&full))?;
         let after = After::Opened {
             id,
             principal: post.principal.clone(),
@@ -341,7 +348,7 @@ impl Host for Conversations {
             .insert(clock::now(), conversation, get.principal.clone());
         let (id, conversation) = match inserted {
             Ok(inserted) => inserted,
-            Err(full) => return full.response(),
+            Err(full) => return self.no_session(&full),
         };
         let (sender, body) = events(&self.home.settings.stream);
         // There is room in a new stream.

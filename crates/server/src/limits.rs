@@ -42,6 +42,14 @@ pub struct Limits {
     pub streams: usize,
     /// Connections over HTTP.
     pub connections: usize,
+    /// How long the head of a request over HTTP may take to arrive.
+    pub header_timeout: Duration,
+    /// How long its body may take: 408 beyond.
+    pub body_timeout: Duration,
+    /// How long a connection over HTTP may be without a request.
+    pub idle_timeout: Duration,
+    /// How long a client may take nothing of what is written to it over HTTP.
+    pub write_stall: Duration,
     /// Entries of a page of a list.
     pub page: usize,
     /// How long calls in flight may go on after the end of input, on stdio.
@@ -70,6 +78,10 @@ impl Default for Limits {
             session_life: Duration::from_secs(24 * 60 * 60),
             streams: 16,
             connections: 10_000,
+            header_timeout: Duration::from_secs(10),
+            body_timeout: Duration::from_secs(30),
+            idle_timeout: Duration::from_secs(75),
+            write_stall: Duration::from_secs(30),
             page: 1_000,
             drain: Duration::from_secs(2),
             drain_http: Duration::from_secs(10),

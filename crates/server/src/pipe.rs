@@ -52,7 +52,7 @@ where
     let handle: Arc<dyn Link> = Arc::clone(&link) as Arc<dyn Link>;
     site.audience.join(Arc::downgrade(&handle));
     let mut connection = Connection {
-        core: Core::new(ServerMachine::new(site.config()), limits.bytes),
+        core: Core::new(ServerMachine::new(site.config()), &site),
         lines: Lines::new(read, write, limits),
         reader: FrameReader::new(limits),
         out: Vec::new(),

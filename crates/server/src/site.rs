@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
 
 use ::http::{Request, Response};
-use switchboard_protocol::Revision;
 use switchboard_protocol::http::origin::Guard;
+use switchboard_protocol::{Refusals, Revision};
 use switchboard_transport::http::{Body, Endpoint, Host, HttpSettings, serve};
 use switchboard_transport::stdio;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -44,6 +44,17 @@ impl Site {
             Revision::ALL.to_vec(),
             SealingKeys::random(),
         )
+    }
+
+    /// How often its limits were reached: all that it is served by count there.
+    pub fn refusals(&self) -> &Refusals {
+        &self.shared.refusals
+    }
+
+    /// The same, which counts there how often its limits are reached.
+    #[must_use]
+    pub fn counting(&self, refusals: Refusals) -> Self {
+        self.changed(|site| site.refusals = refusals)
     }
 
     /// The same, with these limits. What was begun before keeps those that it had.
@@ -87,6 +98,7 @@ impl Site {
                 revisions,
                 seals,
                 audience,
+                refusals: Refusals::default(),
             }),
         }
     }
@@ -145,9 +157,14 @@ impl Site {
         settings.limits = limits.message;
         settings.body_limit = limits.body;
         settings.max_connections = limits.connections;
+        settings.header_timeout = limits.header_timeout;
+        settings.body_timeout = limits.body_timeout;
+        settings.idle_timeout = limits.idle_timeout;
+        settings.write_stall = limits.write_stall;
         settings.drain = limits.drain_http;
         settings.stream.keep_alive = limits.keep_alive;
         settings.stream.bytes = limits.queued;
+        settings.refusals = self.shared.refusals.clone();
         settings
     }
 
@@ -202,6 +219,7 @@ impl Site {
             revisions: shared.revisions.clone(),
             seals: shared.seals.clone(),
             audience: Arc::clone(&shared.audience),
+            refusals: shared.refusals.clone(),
         };
         change(&mut site);
         Self {

@@ -139,15 +139,13 @@ impl World {
             .iter()
             .fold(hub, |hub, behind| hub.server(behind.config.clone()));
         let mut limits = GatewayLimits::default();
+        limits.parked_life = PARKED_LIFE;
         if !is_calm && chance.once_in(6) {
             limits.calls = 3;
             limits.parked = 2;
             limits.server.calls = 2;
         }
-        let gateway = Gateway::builder(hub)
-            .limits(limits)
-            .park_life(PARK_LIFE)
-            .build();
+        let gateway = Gateway::builder(hub).limits(limits).build();
         Self {
             trace,
             ledger,
@@ -384,7 +382,7 @@ fn era(chance: &mut Chance) -> Era {
 }
 
 /// Longer than a user has for an answer: who comes in time finds his call.
-const PARK_LIFE: Duration = Duration::from_secs(30);
+const PARKED_LIFE: Duration = Duration::from_secs(30);
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)

@@ -16,7 +16,7 @@ use switchboard_protocol::types::{ServerCapabilities, TASKS_EXTENSION};
 use switchboard_protocol::{Era, Method, RawJson};
 use switchboard_server::{Answer, Context};
 
-use super::{Inner, caller, pursuit, too_many_rooms};
+use super::{Inner, caller, pursuit};
 
 impl Inner {
     /// A request of which we know nothing.
@@ -31,7 +31,7 @@ impl Inner {
             }
         };
         let Some(room) = self.rooms.of(&context) else {
-            return Answer::Error(too_many_rooms());
+            return Answer::Error(self.turnstile.no_room());
         };
         // A server must not see what only concerns the client and us.
         let params = context.params().map(|params| params.passed_on(&[]));

@@ -184,7 +184,7 @@ impl Inner {
             return self.call_for_ended(context, &key);
         }
         let room = self.rooms.of(context);
-        let room = room.ok_or_else(|| Failed::Here(super::too_many_rooms()))?;
+        let room = room.ok_or_else(|| Failed::Here(self.turnstile.no_room()))?;
         let key = key.within(&room);
         let server = reach(&self.hub, &key.server).await;
         match (era, server.ok_or_else(|| Failed::Here(unknown()))?) {

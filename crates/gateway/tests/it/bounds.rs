@@ -5,9 +5,9 @@ use std::io::Write;
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
-use switchboard_client::{Client, Handlers};
+use switchboard_client::{Client, Error, Handlers};
 use switchboard_gateway::{Audit, Gateway, GatewayLimits, Key, Mode};
-use switchboard_hub::{Hub, HubBuilder};
+use switchboard_hub::{Hub, HubBuilder, Sharing};
 use switchboard_protocol::Era;
 use tokio::net::TcpListener;
 
@@ -19,6 +19,15 @@ fn limits(name: &str, value: usize) -> GatewayLimits {
     let mut limits = GatewayLimits::default();
     limits.set(name, value).unwrap();
     limits
+}
+
+/// What was refused names its limit, and was counted under that name.
+fn check_counted(gateway: &Gateway, refused: &Error, limit: &str) {
+    let data = refused.refusal().and_then(|error| error.data.as_ref());
+    let data: Value = data.unwrap().decode().unwrap();
+    assert_eq!(data["limit"], limit);
+    let counts = gateway.site().refusals().counts();
+    assert_eq!(counts.get(limit), Some(&1), "{counts:?}");
 }
 
 #[tokio::test]
@@ -36,7 +45,9 @@ async fn calls_beyond_the_limit_are_refused_at_once_in_every_cell() {
             _ = gate.accept() => {}
             never = &mut held => panic!("{never:?}"),
         }
-        let refused = soon(client.call("one__pid")).await.unwrap_err().to_string();
+        let refused = soon(client.call("one__pid")).await.unwrap_err();
+        check_counted(&gateway, &refused, "calls");
+        let refused = refused.to_string();
         assert!(refused.contains("all 1 calls"), "{refused}");
         assert!(refused.contains("try again in 1.0 s"), "{refused}");
         // Lists are answered all the same.
@@ -74,6 +85,9 @@ async fn a_message_that_is_too_large_is_not_read() {
         .call_with("/mcp", None, "one__echo", &json!({"text": text}))
         .await;
     assert_eq!(refused.status, 413, "{}", refused.text);
+    let numbers = house.get("/metrics", None).await.text;
+    let counted = "\nswitchboard_gateway_refused_total{limit=\"message\"} 1\n";
+    assert!(numbers.contains(counted), "{numbers}");
     house.close().await;
 }
 
@@ -233,6 +247,11 @@ async fn sessions_beyond_the_limits_are_refused() {
         let refused = house.initialize("secret-ada").await;
         assert_eq!(refused.status, status, "{limit}: {refused:?}");
         assert!(refused.headers.contains_key("retry-after"), "{limit}");
+        let error = &refused.json()["error"];
+        assert_eq!(error["data"]["limit"], limit, "{error}");
+        let numbers = house.get("/metrics", Some("secret-ada")).await.text;
+        let counted = format!("\nswitchboard_gateway_refused_total{{limit=\"{limit}\"}} 1\n");
+        assert!(numbers.contains(&counted), "{numbers}");
         assert_eq!(
             house.initialize("secret-bob").await.status,
             others,
@@ -266,8 +285,12 @@ async fn calls_of_one_connection_are_bounded() {
         _ = gate.accept() => {}
         never = &mut held => panic!("{never:?}"),
     }
-    let refused = soon(client.call("one__pid")).await.unwrap_err().to_string();
-    assert!(refused.contains("too many requests"), "{refused}");
+    let refused = soon(client.call("one__pid")).await.unwrap_err();
+    check_counted(&gateway, &refused, "callsPerConnection");
+    assert!(
+        refused.to_string().contains("too many requests"),
+        "{refused}"
+    );
     // Another connection is not concerned.
     let other = connect(&gateway, Era::Handshake, Handlers::new()).await;
     assert!(soon(other.call("one__pid")).await.is_ok());
@@ -275,6 +298,27 @@ async fn calls_of_one_connection_are_bounded() {
     for client in [client, other] {
         soon(client.close()).await;
     }
+    soon(gateway.hub().close()).await;
+}
+
+#[tokio::test]
+async fn clients_with_servers_of_their_own_are_bounded() {
+    let mut alone = server("one", Era::Stateless);
+    alone.sharing = Sharing::PerClient;
+    let hub = Hub::builder().server(alone);
+    let gateway = Gateway::builder(hub).limits(limits("rooms", 1)).build();
+    soon(gateway.hub().connect_all()).await;
+    let first = connect(&gateway, Era::Handshake, Handlers::new()).await;
+    soon(first.call("one__pid")).await.unwrap();
+    let second = connect(&gateway, Era::Handshake, Handlers::new()).await;
+    let refused = soon(second.call("one__pid")).await.unwrap_err();
+    check_counted(&gateway, &refused, "rooms");
+    // Whoever goes makes room, as soon as that is known.
+    soon(first.close()).await;
+    while soon(second.call("one__pid")).await.is_err() {
+        tokio::task::yield_now().await;
+    }
+    soon(second.close()).await;
     soon(gateway.hub().close()).await;
 }
 
@@ -331,8 +375,12 @@ async fn a_client_can_subscribe_to_so_many_resources_only() {
         client.raw("resources/subscribe", Some(&params))
     };
     soon(subscribe("demo://state")).await.unwrap();
-    let refused = soon(subscribe("rows://1")).await.unwrap_err().to_string();
-    assert!(refused.contains("too many resources"), "{refused}");
+    let refused = soon(subscribe("rows://1")).await.unwrap_err();
+    check_counted(&gateway, &refused, "subscriptions");
+    assert!(
+        refused.to_string().contains("too many resources"),
+        "{refused}"
+    );
     soon(client.close()).await;
     soon(gateway.hub().close()).await;
 }

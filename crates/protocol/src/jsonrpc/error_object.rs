@@ -84,14 +84,27 @@ impl ErrorObject {
         .with_data(&MissingRequiredClientCapabilityData::new(required))
     }
 
-    /// There is too much to do now, and room again in about this many milliseconds.
-    pub fn busy(message: impl Into<String>, retry_after_ms: u64) -> Self {
+    /// A limit is reached, of all ([`ErrorCode::BUSY`]) or of this caller
+    /// ([`ErrorCode::TOO_MANY`]): its name is in the data, and in how many milliseconds there may
+    /// be room again, where that is known.
+    pub fn over_limit(
+        code: ErrorCode,
+        message: impl Into<String>,
+        limit: &str,
+        retry_after_ms: Option<u64>,
+    ) -> Self {
         #[derive(Serialize)]
         #[serde(rename_all = "camelCase")]
-        struct Data {
-            retry_after_ms: u64,
+        struct Data<'a> {
+            limit: &'a str,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            retry_after_ms: Option<u64>,
         }
-        Self::new(ErrorCode::BUSY, message).with_data(&Data { retry_after_ms })
+        let data = Data {
+            limit,
+            retry_after_ms,
+        };
+        Self::new(code, message).with_data(&data)
     }
 
     /// Something broke on our side.

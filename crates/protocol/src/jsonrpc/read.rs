@@ -151,6 +151,18 @@ impl Malformed {
         matches!(self.problem, Problem::NotJson(_))
     }
 
+    /// The name of the limit that it is over, if that is what is wrong with it.
+    pub const fn limit(&self) -> Option<&'static str> {
+        match self.problem {
+            Problem::TooLarge { .. } => Some("message"),
+            Problem::NotJson(Fault::TooDeep) => Some("depth"),
+            Problem::NotJson(Fault::TooComplex) => Some("items"),
+            Problem::BatchTooLong => Some("batch"),
+            Problem::TooManyMembers => Some("members"),
+            _ => None,
+        }
+    }
+
     /// The error to answer with: −32700 for what is not JSON, −32600 for the rest.
     pub fn error(&self) -> ErrorObject {
         let code = match self.problem {

@@ -114,7 +114,7 @@ impl Drop for Alarm {
 
 impl Conversation {
     pub(super) fn new(home: Arc<Home>, machine: ServerMachine, kind: Kind) -> Self {
-        let most_bytes = home.site.limits.message.bytes;
+        let core = Core::new(machine, &home.site);
         Self {
             home,
             _place: None,
@@ -124,7 +124,7 @@ impl Conversation {
             name: SessionName::default(),
             principal: OnceLock::new(),
             state: Mutex::new(State {
-                core: Core::new(machine, most_bytes),
+                core,
                 lanes: Lanes::default(),
                 caller: None,
                 alarm: None,

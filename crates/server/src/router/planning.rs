@@ -38,7 +38,9 @@ impl Plan {
         }
         match context.continue_as_task().await {
             Err(error) if self == Self::Must => Err(match error {
-                TaskError::Full => ErrorObject::new(ErrorCode::BUSY, error.to_string()),
+                TaskError::Full => {
+                    ErrorObject::over_limit(ErrorCode::BUSY, error.to_string(), "tasks", None)
+                }
                 error => ErrorObject::internal(error.to_string()),
             }),
             _ => Ok(()),

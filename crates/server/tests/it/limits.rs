@@ -26,6 +26,9 @@ async fn calls_beyond_the_limit_are_refused_as_busy() {
     ];
     let refused = client.tool("add", json!({"a": 1, "b": 1})).await;
     assert_eq!(refused["error"]["code"], -31001, "{refused}");
+    let data = &refused["error"]["data"];
+    assert_eq!(data["limit"], "callsPerConnection", "{refused}");
+    assert_eq!(site.refusals().counts()["callsPerConnection"], 1);
     witness.let_go(2);
     for id in waiting {
         assert!(client.answer(id).await["result"].is_object());
@@ -61,6 +64,10 @@ async fn messages_too_large_or_too_deep_are_refused_and_the_server_lives_on() {
     }
     let peer = HttpPeer::open(&site, "2025-11-25", json!({})).await;
     assert_eq!(peer.post(&large.to_string()).await.status, 413);
+    let counts = site.refusals().counts();
+    let wires = u64::try_from(WIRES.len()).unwrap();
+    assert_eq!(counts["message"], wires + 1, "{counts:?}");
+    assert_eq!(counts["depth"], wires, "{counts:?}");
 }
 
 #[tokio::test(start_paused = true)]

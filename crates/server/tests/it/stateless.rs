@@ -274,6 +274,8 @@ async fn a_pipe_holds_no_more_listen_streams_than_it_may() {
     }
     let refused = client.call("subscriptions/listen", params).await;
     assert_eq!(refused["error"]["code"], -31001, "{refused}");
+    assert_eq!(refused["error"]["data"]["limit"], "streams", "{refused}");
+    assert_eq!(site.refusals().counts()["streams"], 1);
 }
 
 #[tokio::test]

@@ -436,6 +436,7 @@ async fn tasks_are_bounded() {
     let params = json!({"name": "refused", "arguments": {}});
     let error = client.fail("tools/call", params).await;
     assert_eq!(error["code"], -31001);
+    assert_eq!(error["data"]["limit"], "tasks");
     tokio::time::sleep(Duration::from_secs(11)).await;
     client.task("quick").await;
 }

@@ -137,7 +137,8 @@ impl Denied {
     /// The answer, which says what is asked for.
     pub fn response(&self) -> Response<Body> {
         let Some(challenge) = self.challenge() else {
-            return busy(self.status(), &self.to_string(), RETRY_AFTER);
+            let reason = ErrorObject::internal(self.to_string());
+            return busy(self.status(), reason, RETRY_AFTER);
         };
         let reason = ErrorObject::invalid_request(self.to_string());
         let mut response = error(self.status(), jsonrpc::Response::without_id(reason));

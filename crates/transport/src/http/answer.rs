@@ -75,9 +75,8 @@ pub fn refuse(
 }
 
 /// There is too much to do: 503 for everyone, 429 for this caller. It may try again later.
-pub fn busy(status: StatusCode, message: &str, retry_after: Duration) -> Response<Body> {
-    let code = ErrorObject::internal(message);
-    let mut response = error(status, jsonrpc::Response::without_id(code));
+pub fn busy(status: StatusCode, reason: ErrorObject, retry_after: Duration) -> Response<Body> {
+    let mut response = error(status, jsonrpc::Response::without_id(reason));
     let seconds = HeaderValue::from(retry_after.as_secs().max(1));
     response.headers_mut().insert(RETRY_AFTER, seconds);
     response

@@ -120,6 +120,8 @@ async fn accept_until(
     let mut shutdown = pin!(shutdown);
     let mut pause: Option<Pin<Box<Sleep>>> = None;
     let mut delay = FIRST_PAUSE;
+    // Whether any wait is not known; that they would have to, is.
+    let mut is_full = false;
     loop {
         let accepted = poll_fn(|cx| {
             if shutdown.as_mut().poll(cx).is_ready() {
@@ -127,8 +129,12 @@ async fn accept_until(
             }
             while let Poll::Ready(Some(_)) = connections.poll_join_next(cx) {}
             if connections.len() >= limit {
+                if !std::mem::replace(&mut is_full, true) {
+                    front.settings().refusals.note("connections");
+                }
                 return Poll::Pending;
             }
+            is_full = false;
             if let Some(pause) = &mut pause
                 && pause.as_mut().poll(cx).is_pending()
             {

@@ -66,6 +66,15 @@ impl Unread {
         }
     }
 
+    /// The name of the limit that it is over.
+    pub(super) const fn limit(&self) -> Option<&'static str> {
+        match self {
+            Self::TooLarge { .. } => Some("message"),
+            Self::TimedOut(_) => Some("bodySeconds"),
+            Self::Broken => None,
+        }
+    }
+
     pub(super) fn answer(&self) -> jsonrpc::Response {
         match self {
             Self::TooLarge { beginning, limit } => {

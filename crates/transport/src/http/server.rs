@@ -226,7 +226,12 @@ impl<H: Host> Shared<H> {
         let settings = &self.settings;
         match receive(body, self.limits.bytes, settings.body_timeout).await {
             Ok(text) => Ok((principal, text)),
-            Err(unread) => Err(answer::error(unread.status(), unread.answer()).into()),
+            Err(unread) => {
+                if let Some(limit) = unread.limit() {
+                    settings.refusals.note(limit);
+                }
+                Err(answer::error(unread.status(), unread.answer()).into())
+            }
         }
     }
 
@@ -246,7 +251,14 @@ impl<H: Host> Shared<H> {
         let endpoint = &self.settings.endpoint;
         match rules::admit(endpoint, fields, &body) {
             Ok(admission) => Ok((admission, frame)),
-            Err(refusal) => Err(refuse(&refusal, endpoint, Some(&frame)).into()),
+            Err(refusal) => {
+                if let Refusal::Malformed(malformed) = &refusal
+                    && let Some(limit) = malformed.limit()
+                {
+                    self.settings.refusals.note(limit);
+                }
+                Err(refuse(&refusal, endpoint, Some(&frame)).into())
+            }
         }
     }
 

@@ -6,6 +6,7 @@ use std::fmt;
 use std::time::Duration;
 
 use http::{Response, StatusCode};
+use switchboard_protocol::jsonrpc::{ErrorCode, ErrorObject};
 
 use super::Body;
 use super::answer::busy;
@@ -62,9 +63,30 @@ impl Full {
         }
     }
 
+    /// The name of the limit that is reached.
+    pub const fn limit(&self) -> Option<&'static str> {
+        match self {
+            Self::Total { .. } => Some("sessions"),
+            Self::Principal { .. } => Some("sessionsPerCaller"),
+            Self::NoRandomness => None,
+        }
+    }
+
     /// The response, which says when to try again.
     pub fn response(&self) -> Response<Body> {
-        busy(self.status(), &self.to_string(), RETRY_AFTER)
+        let code = match self {
+            Self::Total { .. } => ErrorCode::BUSY,
+            Self::Principal { .. } => ErrorCode::TOO_MANY,
+            Self::NoRandomness => ErrorCode::INTERNAL_ERROR,
+        };
+        let reason = match self.limit() {
+            Some(limit) => {
+                let retry_after = u64::try_from(RETRY_AFTER.as_millis()).ok();
+                ErrorObject::over_limit(code, self.to_string(), limit, retry_after)
+            }
+            None => ErrorObject::new(code, self.to_string()),
+        };
+        busy(self.status(), reason, RETRY_AFTER)
     }
 }
 

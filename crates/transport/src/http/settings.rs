@@ -4,10 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use switchboard_protocol::Revision;
 use switchboard_protocol::http::origin::Guard;
 use switchboard_protocol::http::server;
 use switchboard_protocol::jsonrpc::Limits;
+use switchboard_protocol::{Refusals, Revision};
 
 use super::{Access, StreamSettings};
 
@@ -54,6 +54,8 @@ pub struct HttpSettings {
     pub write_stall: Duration,
     /// Listening: how long responses may go on after the end was asked for.
     pub drain: Duration,
+    /// Where is counted what was over a limit.
+    pub refusals: Refusals,
 }
 
 impl HttpSettings {
@@ -78,6 +80,7 @@ impl HttpSettings {
             idle_timeout: Duration::from_secs(75),
             write_stall: Duration::from_secs(30),
             drain: Duration::from_secs(10),
+            refusals: Refusals::default(),
         }
     }
 }

@@ -92,7 +92,7 @@ impl Inner {
         }
         let key = TaskKey::new(&*tool.server, &*read(&result)?.task_id);
         let room = self.rooms.of(context);
-        let room = room.ok_or_else(|| Failed::Here(crate::relay::too_many_rooms()))?;
+        let room = room.ok_or_else(|| Failed::Here(self.turnstile.no_room()))?;
         let mut abandoned = Abandoned(Some((Arc::clone(&room), key.clone())));
         let result = self.outcome(context, &room, &key, None).await;
         abandoned.0 = None;

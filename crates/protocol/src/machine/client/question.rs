@@ -160,9 +160,12 @@ impl ClientMachine {
         let refusal = if let Err(error) = check_request(&request, revision, &self.config) {
             Some(error)
         } else if self.questions.len() >= self.config.max_questions {
-            Some(ErrorObject::new(
+            let busy = "too many questions are open";
+            Some(ErrorObject::over_limit(
                 ErrorCode::BUSY,
-                "too many questions are open",
+                busy,
+                "questions",
+                None,
             ))
         } else {
             None

@@ -10,6 +10,7 @@ use crate::machine::serving::ServeKey;
 use crate::machine::{Lane, Wire};
 use crate::method::Method;
 use crate::payload::Payload;
+use crate::refusals::Refusals;
 use crate::revision::{Era, Revision};
 use crate::types::{
     CacheScope, ClientCapabilities, Implementation, LoggingLevel, ServerCapabilities,
@@ -47,6 +48,8 @@ pub struct ServerConfig {
     pub handler_timeout: Option<Duration>,
     /// How long the client may take to answer a question.
     pub ask_timeout: Duration,
+    /// Where is counted what was over a limit.
+    pub refusals: Refusals,
     pub(super) result_text: ResultTextOnce,
 }
 
@@ -79,6 +82,7 @@ impl ServerConfig {
             max_rounds: 10,
             handler_timeout: None,
             ask_timeout: Duration::from_secs(600),
+            refusals: Refusals::default(),
             result_text: ResultTextOnce::default(),
         }
     }

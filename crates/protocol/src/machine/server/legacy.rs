@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::jsonrpc::{ErrorCode, ErrorObject, Request};
+use crate::jsonrpc::{ErrorObject, Request};
 use crate::machine::Wire;
 use crate::machine::declared;
 use crate::machine::server::ServerMachine;
@@ -135,7 +135,7 @@ impl ServerMachine {
                         && self.session.resources.len() >= self.config.max_subscriptions =>
                 {
                     let busy = "too many resources are subscribed to";
-                    Err(ErrorObject::new(ErrorCode::BUSY, busy))
+                    Err(self.busy("subscriptions", busy, None))
                 }
                 Ok(caller) => {
                     return Admission::Serve(Admitted {

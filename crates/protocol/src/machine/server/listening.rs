@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use crate::envelope::{MemberText, with_members};
-use crate::jsonrpc::{ErrorCode, ErrorObject, Notification, Request, RequestId};
+use crate::jsonrpc::{ErrorObject, Notification, Request, RequestId};
 use crate::machine::Lane;
 use crate::machine::server::input::{Caller, Change, Output};
 use crate::machine::server::{InFlight, ServeKey, ServerMachine, ServerState, Work, modern};
@@ -50,13 +50,14 @@ impl ServerMachine {
         }
         let named = wanted.resources().len() + wanted.tasks().len();
         if named > self.config.max_subscriptions {
-            let error = ErrorObject::new(ErrorCode::BUSY, "too many resources are subscribed to");
+            let busy = "too many resources are subscribed to";
+            let error = self.busy("subscriptions", busy, None);
             return self.reply(lane, None, request.id, Err(error), out);
         }
         let open = self.serving.iter().into_iter();
         let open = open.filter(|(_, _, f)| matches!(f.work, Work::Listening(_)));
         if open.count() >= self.config.max_streams {
-            let error = ErrorObject::new(ErrorCode::BUSY, "too many streams of changes are open");
+            let error = self.busy("streams", "too many streams of changes are open", None);
             return self.reply(lane, None, request.id, Err(error), out);
         }
         let granted = wanted.within(&self.config.capabilities);

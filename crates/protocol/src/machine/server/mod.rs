@@ -27,8 +27,8 @@ use bytes::Bytes;
 
 use crate::envelope::Envelope;
 use crate::jsonrpc::{
-    ErrorObject, Frame, Malformed, Message, Notification, Problem, Request, RequestId, Response,
-    Shape,
+    ErrorCode, ErrorObject, Frame, Malformed, Message, Notification, Problem, Request, RequestId,
+    Response, Shape,
 };
 use crate::machine::pending::Pending;
 use crate::machine::serving::Serving;
@@ -244,6 +244,9 @@ impl ServerMachine {
         malformed: &Malformed,
         out: &mut Vec<Output>,
     ) {
+        if let Some(limit) = malformed.limit() {
+            self.config.refusals.note(limit);
+        }
         if self.broken_answer(now, malformed, out) {
             out.push(Output::Accepted { lane });
             return;
@@ -324,7 +327,7 @@ impl ServerMachine {
         // A ping takes no place, and one that is refused looks like a dead server.
         if self.serving.len() >= self.config.max_calls && request.method != Method::Ping {
             let busy = "too many requests are in flight";
-            return Admission::Answer(Err(ErrorObject::busy(busy, SOON_MS)));
+            return Admission::Answer(Err(self.busy("callsPerConnection", busy, Some(SOON_MS))));
         }
         if batch.is_none()
             && request.method != Method::Initialize
@@ -347,6 +350,12 @@ impl ServerMachine {
         } else {
             self.admit_handshake(batch, request, envelope.wants_progress(), out)
         }
+    }
+
+    /// A limit of this connection is reached.
+    fn busy(&self, limit: &'static str, message: &str, retry_after_ms: Option<u64>) -> ErrorObject {
+        self.config.refusals.note(limit);
+        ErrorObject::over_limit(ErrorCode::BUSY, message, limit, retry_after_ms)
     }
 
     /// Which era does this request belong to? Each is served by its own form.

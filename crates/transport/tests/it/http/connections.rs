@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use switchboard_protocol::Refusals;
 use tokio::time::Instant;
 
 use super::{Server, call};
@@ -116,7 +117,13 @@ async fn too_many_headers_and_too_large_ones_are_refused() {
 
 #[tokio::test]
 async fn more_connections_than_allowed_wait_their_turn() {
-    let mut server = Server::start(|settings| settings.max_connections = 1).await;
+    let refusals = Refusals::default();
+    let counting = refusals.clone();
+    let mut server = Server::start(|settings| {
+        settings.max_connections = 1;
+        settings.refusals = counting;
+    })
+    .await;
     let mut first = server.connect().await;
     first.write(&call("first")).await;
     first.response().await;
@@ -126,6 +133,8 @@ async fn more_connections_than_allowed_wait_their_turn() {
     first.write(&call("again")).await;
     first.response().await;
     assert_eq!(server.next_seen().await, "post again");
+    // Once, however often the one place is used.
+    assert_eq!(refusals.counts()["connections"], 1);
     drop(first);
     second.response().await;
     assert_eq!(server.next_seen().await, "post second");
