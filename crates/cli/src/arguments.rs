@@ -105,7 +105,7 @@ impl Input {
     pub(crate) fn ahead(words: &[String]) -> Result<Self, Failure> {
         let wants = |word: &String| word == "-" || word.ends_with("=@-");
         match words.iter().any(wants) {
-            true => standard_input().map(Self),
+            true => standard_input(LARGEST_INPUT).map(Self),
             false => Ok(Self::default()),
         }
     }
@@ -154,14 +154,19 @@ pub(crate) fn looks_like_one(word: &str) -> bool {
 }
 
 /// All that comes on standard input.
-pub(crate) fn standard_input() -> Result<String, Failure> {
-    let mut text = String::new();
-    let read = std::io::stdin()
-        .lock()
-        .take(LARGEST_INPUT)
-        .read_to_string(&mut text);
-    read.map_err(|error| Failure::usage(format!("standard input: {error}")))?;
-    Ok(text)
+pub(crate) fn standard_input(largest: u64) -> Result<String, Failure> {
+    let mut bytes = Vec::new();
+    let wrong = |reason: &str| Failure::usage(format!("standard input: {reason}"));
+    let input = std::io::stdin().lock();
+    let read = input.take(largest + 1).read_to_end(&mut bytes);
+    read.map_err(|error| wrong(&error.to_string()))?;
+    if bytes.len() as u64 > largest {
+        let most = largest >> 20;
+        return Err(wrong(&format!(
+            "it is larger than {most} MiB, no more is read"
+        )));
+    }
+    String::from_utf8(bytes).map_err(|_| wrong("it is no UTF-8"))
 }
 
 /// All arguments as one object.
@@ -228,7 +233,7 @@ fn add(
 }
 
 // Larger than any message that a server takes.
-const LARGEST_INPUT: u64 = 64 * 1024 * 1024;
+pub(crate) const LARGEST_INPUT: u64 = 64 * 1024 * 1024;
 
 #[cfg(test)]
 mod tests {

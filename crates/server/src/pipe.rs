@@ -20,7 +20,7 @@ use switchboard_protocol::machine::Lane;
 use switchboard_protocol::machine::server::{
     Answer, Arrival, AskError, Caller, Input, Output, Reply, Serve, ServeKey, ServerMachine,
 };
-use switchboard_protocol::{Method, Payload};
+use switchboard_protocol::{Method, Payload, Refusals};
 use switchboard_transport::lines::Lines;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::oneshot;
@@ -48,7 +48,7 @@ where
     W: AsyncWrite + Unpin,
 {
     let limits = site.limits.message;
-    let link = Arc::new_cyclic(|me| PipeLink::new(me, site.seals.clone()));
+    let link = Arc::new_cyclic(|me| PipeLink::new(me, &site));
     let handle: Arc<dyn Link> = Arc::clone(&link) as Arc<dyn Link>;
     site.audience.join(Arc::downgrade(&handle));
     let mut connection = Connection {
@@ -442,6 +442,7 @@ struct PipeLink {
     /// Whether there is anything in it.
     is_filled: AtomicBool,
     seals: SealingKeys,
+    refusals: Refusals,
     me: Weak<Self>,
     name: SessionName,
 }
@@ -482,11 +483,12 @@ impl Said {
 }
 
 impl PipeLink {
-    fn new(me: &Weak<Self>, seals: SealingKeys) -> Self {
+    fn new(me: &Weak<Self>, site: &Site) -> Self {
         Self {
             inbox: Mutex::default(),
             is_filled: AtomicBool::new(false),
-            seals,
+            seals: site.seals.clone(),
+            refusals: site.refusals.clone(),
             me: Weak::clone(me),
             name: SessionName::default(),
         }
@@ -500,7 +502,8 @@ impl PipeLink {
             }
             // What nobody waits for must not pile up while the client does not read.
             if inbox.said.len() >= MOST_SAID && said.is_news() {
-                return;
+                drop(inbox);
+                return self.refusals.note("news");
             }
             inbox.said.push(said);
             self.is_filled.store(true, Ordering::Release);

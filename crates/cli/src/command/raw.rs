@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::app::App;
 use crate::args::call::Raw;
 use crate::args::look::Of;
-use crate::arguments::standard_input;
+use crate::arguments::{LARGEST_INPUT, standard_input};
 use crate::command::call::unanswered;
 use crate::exit::Failure;
 use crate::json::Json;
@@ -29,7 +29,7 @@ pub(crate) async fn run(args: &Raw, app: &App) -> Result<Outcome, Failure> {
     let params: Option<Value> = params
         .map(|text| {
             let text = match text {
-                "-" => standard_input()?,
+                "-" => standard_input(LARGEST_INPUT)?,
                 text => text.to_owned(),
             };
             serde_json::from_str(&text)

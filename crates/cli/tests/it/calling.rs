@@ -43,6 +43,19 @@ fn arguments_come_as_words_files_and_json() {
 }
 
 #[test]
+fn standard_input_that_is_too_large_is_refused_and_not_cut() {
+    let place = place();
+    let check = |words: &[&str], mebibytes: usize| {
+        let too_much = " ".repeat((mebibytes << 20) + 1);
+        let refused = place.run_with(words, &too_much).failed(2);
+        let reason = format!("standard input: it is larger than {mebibytes} MiB");
+        assert!(refused.contains(&reason), "{words:?} {refused}");
+    };
+    check(&["call", "one.echo", "-"], 64);
+    check(&["add-json", "one", "-"], 1);
+}
+
+#[test]
 fn only_the_text_of_a_result_is_printed() {
     let place = place();
     let check = |tool: &str, expected: &str| {

@@ -121,8 +121,18 @@ pub struct ServerLimits {
     pub result: Option<usize>,
     /// Calls in flight together.
     pub calls: Option<usize>,
+    /// Questions of the server that are open together.
+    pub questions: Option<usize>,
+    /// How often one call may come back for more input.
+    pub rounds: Option<usize>,
+    /// Bytes that wait for a server that does not read.
+    pub queued: Option<usize>,
+    /// Pages of one list.
+    pub pages: Option<usize>,
     /// Items of one list.
     pub items: Option<usize>,
+    /// Bytes of all pages of one list.
+    pub list_bytes: Option<usize>,
 }
 
 impl ServerConfig {

@@ -141,7 +141,12 @@ impl ServerConfig {
             ("message", self.limits.message),
             ("result", self.limits.result),
             ("calls", self.limits.calls),
+            ("questions", self.limits.questions),
+            ("rounds", self.limits.rounds),
+            ("queued", self.limits.queued),
+            ("pages", self.limits.pages),
             ("items", self.limits.items),
+            ("listBytes", self.limits.list_bytes),
         ] {
             if let Some(value) = value {
                 limits.json(key, value);

@@ -16,7 +16,6 @@ use std::task::{Context as TaskContext, Poll};
 use std::time::Instant;
 
 use http::{Response, StatusCode};
-use switchboard_protocol::Revision;
 use switchboard_protocol::http::negotiate::{Accepted, Format};
 use switchboard_protocol::http::server::Stage;
 use switchboard_protocol::jsonrpc::{self, Frame, Malformed, Message};
@@ -24,6 +23,7 @@ use switchboard_protocol::machine::Lane;
 use switchboard_protocol::machine::server::{
     Arrival, Arriving, Caller, Input, Output, Serve, ServerMachine, ServerState,
 };
+use switchboard_protocol::{Refusals, Revision};
 use switchboard_transport::http::{
     Body, EventSender, Post, Principal, ReplayLimits, StreamSettings, event_stream, events, json,
 };
@@ -328,6 +328,10 @@ impl Conversation {
 
     pub(super) fn stream_settings(&self) -> &StreamSettings {
         &self.home.settings.stream
+    }
+
+    pub(super) fn refusals(&self) -> &Refusals {
+        &self.home.site.refusals
     }
 
     pub(super) fn replay_limits(&self) -> &ReplayLimits {

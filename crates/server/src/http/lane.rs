@@ -467,6 +467,7 @@ impl Lanes {
         self.shared.sender = None;
         if self.shared.unsent.len() >= MOST_UNSENT {
             self.shared.unsent.remove(0);
+            home.refusals().note("news");
         }
         self.shared.unsent.push(event);
     }

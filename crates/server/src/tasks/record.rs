@@ -223,6 +223,8 @@ const LONGEST_MESSAGE: usize = 200;
 mod tests {
     use std::time::UNIX_EPOCH;
 
+    use serde_json::json;
+
     use super::*;
 
     fn task() -> TaskRecord {
@@ -252,6 +254,20 @@ mod tests {
         assert_eq!(task.state.status(), TaskStatus::InputRequired);
         assert!(task.apply(TaskChange::Settled(vec!["b".to_owned()]), UNIX_EPOCH));
         assert_eq!(task.state, TaskState::Working);
+    }
+
+    #[test]
+    fn a_status_is_a_line_and_the_result_says_everything() {
+        let mut task = task();
+        let text = "é".repeat(LONGEST_MESSAGE + 1);
+        let result = json!({"content": [{"type": "text", "text": text}], "isError": true});
+        let result = RawJson::encode(&result).unwrap();
+        task.apply(TaskChange::Completed(result.clone()), UNIX_EPOCH);
+        let shown = task.to_task(Duration::from_secs(7));
+        let status = shown.status_message.unwrap();
+        assert_eq!(status.chars().count(), LONGEST_MESSAGE);
+        assert_eq!(shown.result, Some(result));
+        assert_eq!(shown.poll_interval_ms, Some(7_000.into()));
     }
 
     #[test]

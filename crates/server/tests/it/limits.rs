@@ -191,6 +191,24 @@ async fn a_handler_waits_for_a_client_that_reads_slowly() {
 }
 
 #[tokio::test]
+async fn news_that_a_client_does_not_take_is_dropped_and_counted() {
+    let server = server(&Witness::new());
+    let handle = server.handle();
+    let site = server.site().unwrap();
+    let mut client = PipeClient::open(&site, "2025-11-25", json!({})).await;
+    // All of it comes before the connection has its turn.
+    for step in 0..1_100 {
+        handle.enable_tool("echo", step % 2 == 1);
+    }
+    assert_eq!(site.refusals().counts()["news"], 1_100 - 1_024);
+    for _ in 0..1_024 {
+        client.hear("notifications/tools/list_changed").await;
+    }
+    handle.enable_tool("echo", false);
+    client.hear("notifications/tools/list_changed").await;
+}
+
+#[tokio::test]
 async fn no_more_calls_are_taken_in_while_the_client_does_not_read() {
     let witness = Witness::new();
     let site = server(&witness).site().unwrap();
@@ -241,6 +259,24 @@ async fn a_client_far_behind_with_changes_is_cut_off_and_can_come_back() {
     assert_eq!(peer.listen(last.as_deref()).await.status, 400);
     let mut anew = peer.listen(None).await;
     assert!(anew.message().await.is_some());
+}
+
+#[test]
+fn the_times_of_http_are_those_of_the_limits() {
+    let mut limits = Limits::default();
+    limits.header_timeout = Duration::from_secs(1);
+    limits.body_timeout = Duration::from_secs(2);
+    limits.idle_timeout = Duration::from_secs(3);
+    limits.write_stall = Duration::from_secs(4);
+    let site = server(&Witness::new()).limits(limits).site().unwrap();
+    let settings = site.http_settings();
+    let times = [
+        settings.header_timeout,
+        settings.body_timeout,
+        settings.idle_timeout,
+        settings.write_stall,
+    ];
+    assert_eq!(times, [1, 2, 3, 4].map(Duration::from_secs));
 }
 
 #[tokio::test]

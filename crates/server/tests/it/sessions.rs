@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use switchboard_server::{Context, Limits, NoArguments, Server, tool};
+use switchboard_server::{Context, Limits, NoArguments, Server, resource, tool};
 
 use crate::fixture::{Witness, server, site};
 use crate::http_client::Served;
@@ -157,6 +157,27 @@ async fn what_changed_while_nobody_listened_is_told_when_somebody_does() {
     let mut stream = peer.listen(None).await;
     let told = stream.message().await.unwrap();
     assert_eq!(told["method"], "notifications/tools/list_changed");
+}
+
+#[tokio::test]
+async fn of_news_that_nobody_listens_to_the_newest_are_kept() {
+    let server = server(&Witness::new()).resource(resource("test://a", async || "a"));
+    let handle = server.handle();
+    let site = server.site().unwrap();
+    let peer = HttpPeer::open(&site, NEWEST, json!({})).await;
+    handle.enable_resource("test://a", false);
+    for step in 0..64 {
+        handle.enable_tool("echo", step % 2 == 1);
+    }
+    assert_eq!(site.refusals().counts()["news"], 1);
+    let mut stream = peer.listen(None).await;
+    for _ in 0..64 {
+        let told = stream.message().await.unwrap();
+        assert_eq!(told["method"], "notifications/tools/list_changed");
+    }
+    handle.enable_resource("test://a", true);
+    let told = stream.message().await.unwrap();
+    assert_eq!(told["method"], "notifications/resources/list_changed");
 }
 
 #[tokio::test]

@@ -442,6 +442,23 @@ async fn tasks_are_bounded() {
 }
 
 #[tokio::test]
+async fn a_task_asks_so_often_only_and_says_when_to_look_again() {
+    let mut limits = Limits::default();
+    limits.tasks.questions = 1;
+    limits.tasks.poll_interval = Duration::from_secs(3);
+    let mut client = Client::stateless(server().limits(limits));
+    let task = client.task("asks_twice").await;
+    let waiting = client.until(&task, "input_required").await;
+    assert_eq!(waiting["pollIntervalMs"], 3_000, "{waiting}");
+    let answers = json!({"again": accept(json!({"name": "x"}))});
+    let params = json!({"taskId": task, "inputResponses": answers});
+    client.ask("tasks/update", params).await;
+    let ended = client.until(&task, "completed").await;
+    let text = ended["result"]["content"][0]["text"].as_str().unwrap();
+    assert!(text.contains("a task may ask 1 times"), "{ended}");
+}
+
+#[tokio::test]
 async fn a_stream_hears_of_the_tasks_that_it_names() {
     let mut client = Client::stateless(server());
     let other = client.task("confirm").await;

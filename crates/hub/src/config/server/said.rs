@@ -193,7 +193,12 @@ fn read_extras(extras: &mut Members<'_, '_>, server: &mut ServerConfig) {
         server.limits.message = size("message");
         server.limits.result = size("result");
         server.limits.calls = size("calls");
+        server.limits.questions = size("questions");
+        server.limits.rounds = size("rounds");
+        server.limits.queued = size("queued");
+        server.limits.pages = size("pages");
         server.limits.items = size("items");
+        server.limits.list_bytes = size("listBytes");
         limits.keep_rest();
     }
 }

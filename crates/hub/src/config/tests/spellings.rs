@@ -348,7 +348,8 @@ fn our_own_words() {
             "x-switchboard": { "share": "per-client", "idle": "10m", "start": "lazy", "era": "2025-11-25", "readOnly": true,
                 "tools": { "allow": ["get_*"], "deny": ["*delete*"] }, "inherit": ["HTTPS_PROXY"],
                 "timeouts": { "start": "2m", "total": "1h", "list": 20000 },
-                "limits": { "message": "4MiB", "result": 65536, "calls": 8, "items": 500 } } }"#,
+                "limits": { "message": "4MiB", "result": 65536, "calls": 8, "items": 500, "questions": 3, "rounds": 4,
+                    "queued": "1MiB", "pages": 5, "listBytes": "2MiB" } } }"#,
     );
     assert!(server.is_required && server.is_read_only && server.is_enabled);
     assert_eq!(server.sharing, Sharing::PerClient);
@@ -370,6 +371,9 @@ fn our_own_words() {
         [limits.message, limits.result, limits.calls, limits.items],
         expected
     );
+    let expected = [Some(3), Some(4), Some(1 << 20), Some(5), Some(2 << 20)];
+    let said = [limits.questions, limits.rounds, limits.queued, limits.pages];
+    assert_eq!([&said[..], &[limits.list_bytes]].concat(), expected);
     assert!(server.unknown.is_empty());
 
     let config = read(
