@@ -374,6 +374,25 @@ mod tests {
         assert!(refused.is_err());
     }
 
+    #[tokio::test(start_paused = true)]
+    async fn a_question_is_not_passed_from_call_to_call_for_ever() {
+        let desk = desk();
+        let host = ServerHost::of_all(&desk, "s");
+        let calls = (1..=30).map(|call| enter(&desk, call, Some("ada")));
+        let calls = std::sync::Mutex::new(calls.collect::<Vec<_>>());
+        let ask = |_: Arc<Open>| {
+            let newest = calls.lock().unwrap().pop();
+            async move {
+                drop(newest);
+                Err(AskError::Ended)
+            }
+        };
+        let refused: Result<(), Refusal> = host.ask(&question(), ask).await;
+        assert!(refused.is_err());
+        let asked = 30 - calls.lock().unwrap().len();
+        assert_eq!(asked, 1 + MOST_GUESSES as usize);
+    }
+
     #[tokio::test]
     async fn a_question_goes_to_the_next_call_when_the_one_that_was_taken_for_it_ends() {
         let desk = desk();

@@ -252,4 +252,30 @@ mod tests {
         assert!(!is_good("http://a.example") && !is_good("a.example"));
         assert!(IssuerKeys::new("https://a.example", Some("http://b.example")).is_err());
     }
+
+    #[tokio::test]
+    async fn keys_that_are_too_large_are_not_read() {
+        use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let place = format!("http://{}", listener.local_addr().unwrap());
+        let serving = tokio::spawn(async move {
+            for length in [LARGEST, LARGEST + 1] {
+                let (mut stream, _) = listener.accept().await.unwrap();
+                let mut head = [0; 4096];
+                let _ = stream.read(&mut head).await.unwrap();
+                let head = format!(
+                    "HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n"
+                );
+                stream.write_all(head.as_bytes()).await.unwrap();
+                // Whoever has heard how much it is may have left.
+                let _ = stream.write_all(" ".repeat(length).as_bytes()).await;
+            }
+        });
+        let keys = IssuerKeys::new(&place, Some(&place)).unwrap();
+        assert!(keys.fetch().await.is_ok());
+        let refused = keys.fetch().await.unwrap_err().to_string();
+        assert!(refused.contains(&LARGEST.to_string()), "{refused}");
+        serving.await.unwrap();
+    }
 }

@@ -205,3 +205,26 @@ impl Drop for Listening {
 
 /// More than a server asks at once.
 const MOST_QUESTIONS: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_is_not_told_more_questions_than_fit() {
+        let later = Later::of_one_away(Arc::default());
+        let ask = || {
+            let (answer, answered) = oneshot::channel();
+            let request = InputRequest::roots();
+            later.push(Question { request, answer }).map(|()| answered)
+        };
+        let asked: Vec<_> = (0..MOST_QUESTIONS).map(|_| ask().unwrap()).collect();
+        let refused = ask().unwrap_err().to_string();
+        assert!(refused.contains("too many questions"), "{refused}");
+        // What was told makes room.
+        let task = TaskContext::from_waker(Waker::noop());
+        assert!(later.poll_questions(&task).is_ready());
+        assert!(ask().is_ok());
+        drop(asked);
+    }
+}

@@ -3,6 +3,7 @@
 use std::future::IntoFuture;
 use std::io::Write;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use switchboard_client::{Client, Error, Handlers};
@@ -350,6 +351,39 @@ async fn calls_that_wait_for_answers_are_bounded() {
         );
         house.close().await;
     }
+}
+
+#[tokio::test]
+async fn a_call_whose_client_does_not_come_again_ends() {
+    let house = House::open_before(vec![server("asks", Era::Handshake)], |gateway| {
+        let keys = [Key::new("ada", "secret-ada")];
+        let mut limits = GatewayLimits::default();
+        limits.parked_life = Duration::from_millis(50);
+        gateway.access(&keys, None).unwrap().limits(limits)
+    })
+    .await;
+    let asked = house.ask("secret-ada", "asks__greet").await.json();
+    let state = &asked["result"]["requestState"];
+    assert!(state.is_string(), "{asked}");
+    let in_flight = || {
+        let servers = house.gateway.hub().metrics().snapshot().servers;
+        let operations = servers.iter().flat_map(|server| &server.operations);
+        operations.map(|one| one.in_flight).sum::<u64>()
+    };
+    soon(async {
+        while house.gateway.load().parked > 0 || in_flight() > 0 {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    let again = json!({"name": "asks__greet", "requestState": state, "inputResponses": {}});
+    let name = Some("asks__greet");
+    let too_late = house.request("/mcp", Some("secret-ada"), "tools/call", name, again);
+    let error = too_late.await.json()["error"].clone();
+    assert_eq!(error["code"], -32602, "{error}");
+    let reason = error["message"].as_str().unwrap();
+    assert!(reason.contains("requestState"), "{reason}");
+    house.close().await;
 }
 
 #[tokio::test]

@@ -257,6 +257,49 @@ async fn two_clients_on_pipes_that_say_nothing_of_themselves_are_two() {
     }
 }
 
+#[tokio::test]
+async fn a_long_list_comes_in_pages_by_cursors_that_nobody_can_make_up() {
+    for era in [Era::Handshake, Era::Stateless] {
+        let tools = (0..501).map(|number| tool(format!("t{number:03}"), async || "done"));
+        let server = tools.fold(Server::new("one", "1"), Server::tool);
+        let handle = server.handle();
+        let config = ServerConfig::command("one", ["in-process"]);
+        let gateway = Gateway::builder(served(server, || ()).server(config)).build();
+        soon(gateway.connect_all()).await;
+        let client = connect(&gateway, era, Handlers::new()).await;
+        let page = async |params: Value| {
+            let page = soon(client.raw("tools/list", Some(&params))).await;
+            page.map(|page| page.decode::<Value>().unwrap())
+        };
+        let first = page(json!({})).await.unwrap();
+        assert_eq!(first["tools"].as_array().unwrap().len(), 500, "{era:?}");
+        let cursor = first["nextCursor"].as_str().unwrap().to_owned();
+        let second = page(json!({"cursor": cursor})).await.unwrap();
+        assert_eq!(second["tools"][0]["name"], "one__t500", "{era:?}");
+        assert_eq!(second["tools"].as_array().unwrap().len(), 1);
+        assert!(second.get("nextCursor").is_none(), "{era:?}");
+        let mut other = cursor.clone();
+        let last = other.pop().unwrap();
+        other.push(if last == 'A' { 'B' } else { 'A' });
+        for made_up in ["", "[1,500]", &other] {
+            let refused = page(json!({"cursor": made_up})).await.unwrap_err();
+            let code = refused.refusal().unwrap().code;
+            assert_eq!(code.0, -32602, "{era:?} {made_up:?}");
+        }
+        // A list that is another by now is read from its beginning.
+        handle.enable_tool("t000", false);
+        soon(async {
+            while page(json!({"cursor": cursor})).await.is_ok() {
+                tokio::task::yield_now().await;
+            }
+        })
+        .await;
+        assert_eq!(soon(client.tools()).await.unwrap().len(), 500);
+        soon(client.close()).await;
+        soon(gateway.hub().close()).await;
+    }
+}
+
 /// A hub whose servers are all this one, in this very process.
 fn served(server: Server, starts: impl Fn() + Send + Sync + 'static) -> HubBuilder {
     let site = server.site().unwrap().revisions(Revision::ALL.to_vec());

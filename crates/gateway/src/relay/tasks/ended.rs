@@ -115,6 +115,19 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn large_ones_go_sooner() {
+        let ended = EndedCalls::default();
+        let large = Payload::encode(&"x".repeat(MOST_BYTES / 2)).unwrap();
+        let first = ended.keep(large.clone()).unwrap();
+        let small = ended.keep(Payload::empty()).unwrap();
+        assert!(ended.find(&first.task_id).is_some());
+        let last = ended.keep(large).unwrap();
+        assert!(ended.find(&first.task_id).is_none());
+        assert!(ended.find(&small.task_id).is_some() && ended.find(&last.task_id).is_some());
+        assert!(ended.kept().bytes <= MOST_BYTES);
+    }
+
+    #[tokio::test]
     async fn there_are_never_too_many() {
         let ended = EndedCalls::default();
         let first = ended.keep(Payload::empty()).unwrap();
