@@ -319,6 +319,22 @@ mod tests {
     }
 
     #[test]
+    fn the_oldest_records_go() {
+        let issuer = |number: usize| format!("https://{number}");
+        let mut entry = Entry::new("https://example.com/mcp");
+        for number in 0..=MOST_RECORDS {
+            entry.put(record(&issuer(number), "a"));
+        }
+        assert_eq!(entry.records.len(), MOST_RECORDS);
+        assert!(entry.of_issuer(&issuer(0)).is_none());
+        // One that is only added goes behind the others, in the place of the oldest.
+        entry.add(record("https://added", "a"));
+        assert_eq!(entry.records.len(), MOST_RECORDS);
+        assert!(entry.of_issuer(&issuer(1)).is_none());
+        assert_eq!(entry.current().unwrap().issuer, issuer(MOST_RECORDS));
+    }
+
+    #[test]
     fn a_token_is_due_before_it_ends() {
         let mut tokens = Tokens::new("t", 1000);
         assert!(!tokens.is_due(u64::MAX));

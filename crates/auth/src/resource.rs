@@ -194,6 +194,18 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn only_so_many_issuers_are_looked_at() {
+        let named = (0..=MOST_ISSUERS).map(|number| format!("\"https://as{number}.test\""));
+        let named = named.collect::<Vec<_>>().join(",");
+        let document =
+            format!(r#"{{"resource":"{{here}}/mcp","authorization_servers":[{named}]}}"#);
+        let script = TestServer::by_path(&[(AT_PATH, &document)]).await;
+        let found = find(&script, &Demand::default()).await.unwrap().unwrap();
+        assert_eq!(found.issuers.len(), MOST_ISSUERS);
+        assert_eq!(found.issuers[0], "https://as0.test");
+    }
+
+    #[tokio::test]
     async fn a_server_at_the_root_is_asked_once() {
         for path in ["", "/", "/?key=1"] {
             let script = TestServer::by_path(&[]).await;

@@ -97,6 +97,15 @@ mod tests {
     }
 
     #[test]
+    fn there_are_only_so_many() {
+        let many = |count: usize| -> String { (0..count).map(|n| format!("s{n} ")).collect() };
+        let scopes = Scopes::parse(&many(MOST + 1));
+        assert_eq!(scopes.iter().count(), MOST);
+        assert_eq!(scopes, Scopes::parse(&many(MOST)));
+        assert_eq!(scopes.union(&Scopes::parse("more")), scopes);
+    }
+
+    #[test]
     fn a_union_adds_what_is_new() {
         let union = Scopes::parse("a b").union(&Scopes::parse("c b"));
         assert_eq!(union.to_string(), "a b c");

@@ -121,7 +121,7 @@ fn save(folder: &Path, name: &str, mime_type: Option<&str>, bytes: &[u8]) -> io:
         Some((stem, ending)) if !stem.is_empty() => (stem, ending),
         _ => (name, ending_of(mime_type)),
     };
-    for number in 1..MOST_FILES {
+    for number in 1..=MOST_FILES {
         let name = match number {
             1 => format!("{stem}.{ending}"),
             number => format!("{stem}-{number}.{ending}"),
@@ -186,6 +186,22 @@ const LONGEST_NAME: usize = 100;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn there_are_only_so_many_files_of_one_name() {
+        let folder = format!("switchboard-many-files-{}", std::process::id());
+        let folder = std::env::temp_dir().join(folder);
+        let write = || save(&folder, "a.txt", None, b"");
+        assert!(write().is_ok());
+        for number in 2..MOST_FILES {
+            fs::write(folder.join(format!("a-{number}.txt")), "").unwrap();
+        }
+        let last = write().unwrap();
+        assert!(last.ends_with(format!("a-{MOST_FILES}.txt")), "{last:?}");
+        let refused = write().unwrap_err().to_string();
+        fs::remove_dir_all(&folder).unwrap();
+        assert!(refused.contains("10000 files a.txt"), "{refused}");
+    }
 
     #[test]
     fn a_file_has_a_name_in_its_folder() {

@@ -170,3 +170,26 @@ impl<T> Default for Kept<T> {
 
 /// A server that says "for ever" is asked again once a day.
 const LONGEST_LIFE: Duration = Duration::from_secs(24 * 60 * 60);
+
+#[cfg(test)]
+mod tests {
+    use switchboard_protocol::types::{CacheScope, ListToolsResult};
+
+    use super::*;
+
+    #[test]
+    fn no_list_is_kept_for_more_than_a_day() {
+        let now = Instant::now();
+        let until = |life: Duration| {
+            let mut page = ListToolsResult::new(Vec::new());
+            page.set_cache(life, CacheScope::Private);
+            Fresh::of(&page, now)
+        };
+        assert_eq!(until(Duration::ZERO), Fresh::No);
+        let hour = Duration::from_secs(3_600);
+        assert_eq!(until(hour), Fresh::Until(now + hour));
+        let year = 365 * 24 * hour;
+        assert_eq!(until(year), Fresh::Until(now + LONGEST_LIFE));
+        assert!(!until(year).holds(now + LONGEST_LIFE));
+    }
+}

@@ -117,3 +117,27 @@ impl Slot {
 
 /// Reports that wait for a caller who does not look.
 const MOST_PROGRESS: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_progress_that_nobody_looks_at_the_newest_is_kept() {
+        let mut slot = Slot::default();
+        let reports = || (0..=MOST_PROGRESS).map(|number| Payload::encode(&number).unwrap());
+        for report in reports() {
+            slot.report(report);
+        }
+        slot.finish(Ok(Payload::empty()));
+        let cx = Context::from_waker(Waker::noop());
+        for expected in reports().skip(1) {
+            let found = slot.poll(&cx);
+            assert!(
+                matches!(&found, Poll::Ready(Found::Progress(report)) if *report == expected),
+                "{found:?}"
+            );
+        }
+        assert!(matches!(slot.poll(&cx), Poll::Ready(Found::Outcome(Ok(_)))));
+    }
+}

@@ -149,3 +149,30 @@ impl Channel {
 
 /// Changes that wait for somebody who does not take them.
 const MOST_CHANGES: usize = 1024;
+
+#[cfg(test)]
+mod tests {
+    use std::task::Waker;
+
+    use super::*;
+
+    #[test]
+    fn of_changes_that_nobody_takes_the_oldest_go_and_are_counted() {
+        let channel = Channel::default();
+        let change = |number: usize| Change::Resource(format!("test://{number}"));
+        for number in 0..MOST_CHANGES + 3 {
+            channel.tell(&change(number));
+        }
+        // What waits already is not told twice.
+        channel.tell(&change(MOST_CHANGES));
+        assert_eq!(channel.0.look(|state| state.dropped), 3);
+        channel.end(Ok(()));
+        let cx = Context::from_waker(Waker::noop());
+        let mut taken = Vec::new();
+        while let Poll::Ready(Ok(Some(next))) = channel.poll_next(&cx) {
+            taken.push(next);
+        }
+        let newest: Vec<_> = (3..MOST_CHANGES + 3).map(change).collect();
+        assert_eq!(taken, newest);
+    }
+}

@@ -86,10 +86,7 @@ async fn wait(options: &mut Options, era: Era, mut task: Task) -> Result<Payload
             }
             (TaskStatus::Working, _) => {}
         }
-        let interval = task
-            .poll_interval()
-            .unwrap_or(POLL)
-            .clamp(SHORTEST_POLL, LONGEST_POLL);
+        let interval = pause(&task);
         if let (Some(deadline), Some(total)) = (deadline, total)
             && Instant::now() + interval > deadline
         {
@@ -101,6 +98,12 @@ async fn wait(options: &mut Options, era: Era, mut task: Task) -> Result<Payload
             .await?;
         task = decode(&payload)?;
     }
+}
+
+/// How long to wait before asking again, as the server says, within reason.
+fn pause(task: &Task) -> Duration {
+    let wanted = task.poll_interval().unwrap_or(POLL);
+    wanted.clamp(SHORTEST_POLL, LONGEST_POLL)
 }
 
 fn failed(task: &Task) -> ErrorKind {
@@ -162,3 +165,25 @@ const LONGEST_POLL: Duration = Duration::from_secs(60);
 
 /// How long a task that nobody wants any more may take to be cancelled.
 const FAREWELL: Duration = Duration::from_secs(10);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_is_asked_neither_without_pause_nor_too_late() {
+        let check = |wanted: Option<u64>, milliseconds: u64| {
+            let mut task = Task::extension("t", TaskStatus::Working, "2026-07-28T00:00:00Z");
+            task.poll_interval_ms = wanted.map(Into::into);
+            assert_eq!(
+                pause(&task),
+                Duration::from_millis(milliseconds),
+                "{wanted:?}"
+            );
+        };
+        check(None, 500);
+        check(Some(0), 50);
+        check(Some(200), 200);
+        check(Some(3_600_000), 60_000);
+    }
+}

@@ -186,6 +186,22 @@ mod tests {
     }
 
     #[test]
+    fn what_is_too_large_is_not_read() {
+        let folder = folder("large");
+        let server = ServerConfig::command("one", ["program"]);
+        write_file(&folder, &server, catalog()).unwrap();
+        let path = folder.join(file_name("one"));
+        let mut text = fs::read(&path).unwrap();
+        text.resize(usize::try_from(LARGEST).unwrap(), b' ');
+        fs::write(&path, &text).unwrap();
+        assert_eq!(read_file(&folder, &server), Some(catalog()));
+        text.push(b' ');
+        fs::write(&path, &text).unwrap();
+        assert_eq!(read_file(&folder, &server), None);
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
     fn what_cannot_be_read_is_as_good_as_nothing() {
         let folder = folder("broken");
         let server = ServerConfig::command("one", ["program"]);

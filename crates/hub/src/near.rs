@@ -106,6 +106,17 @@ mod tests {
     }
 
     #[test]
+    fn only_so_many_names_are_looked_at() {
+        let behind = |others: usize| {
+            let others = std::iter::repeat_n("something else", others);
+            nearest("create_isue", others.chain(["create_issue"; 9])).len()
+        };
+        assert_eq!(behind(MOST_LOOKED_AT - 9), MOST);
+        assert_eq!(behind(MOST_LOOKED_AT - 1), 1);
+        assert_eq!(behind(MOST_LOOKED_AT), 0);
+    }
+
+    #[test]
     fn a_misspelt_word_is_recognized() {
         let known = [
             "command",

@@ -169,3 +169,21 @@ fn write_private(path: &Path, text: &Secret) -> Result<(), StoreError> {
 
 // Sixteen logins with long tokens are a tenth of it.
 const LARGEST: u64 = 1024 * 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_larger_than_any_login_is_not_read() {
+        let name = format!("switchboard-large-login-{}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        let file = File::create(&path).unwrap();
+        // A hole on the disk, of zeros.
+        file.set_len(LARGEST + 1).unwrap();
+        let unread = StoreError::from(read_entry(&path).unwrap_err());
+        std::fs::remove_file(&path).unwrap();
+        let reason = crate::error::chain(&unread);
+        assert!(reason.contains("larger than any login"), "{reason}");
+    }
+}

@@ -163,6 +163,21 @@ mod tests {
     }
 
     #[test]
+    fn of_large_texts_all_goes_and_all_comes() {
+        let text =
+            |count: usize| -> String { (0..count).map(|line| format!("{line}\n")).collect() };
+        let signs = |old: &str, new: &str| {
+            let edits = edits(&lines(old), &lines(new));
+            edits.into_iter().map(|(sign, _)| sign).collect::<String>()
+        };
+        assert_eq!(signs(&text(10), &text(10)), " ".repeat(10));
+        let most = text(1_000);
+        assert!(!signs(&most, &text(1_000)).contains('-'));
+        let expected = format!("{}{}", "-".repeat(1_001), "+".repeat(1_000));
+        assert_eq!(signs(&text(1_001), &most), expected);
+    }
+
+    #[test]
     fn far_changes_stand_apart() {
         let before: String = (0..40).map(|line| format!("{line}\n")).collect();
         let after = before.replace("\n3\n", "\nx\n").replace("\n35\n", "\ny\n");

@@ -70,8 +70,11 @@ mod unix {
 
     /// Reads key by key to the end of a line. None at the end of the input; interrupted by Ctrl-C.
     pub(in crate::host) fn read_line() -> io::Result<Option<Secret>> {
+        read(io::stdin().lock())
+    }
+
+    fn read(mut keys: impl Read) -> io::Result<Option<Secret>> {
         let mut typed: Vec<u8> = Vec::with_capacity(USUAL_LENGTH);
-        let mut keys = io::stdin().lock();
         loop {
             let mut key = [0];
             if keys.read(&mut key)? == 0 {
@@ -110,6 +113,28 @@ mod unix {
     const DELETE: u8 = 127;
     const USUAL_LENGTH: usize = 1024;
     const LONGEST: usize = 64 * 1024;
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn a_line_is_as_it_was_corrected_and_not_too_long() {
+            let check = |typed: &str, line: Option<&str>| {
+                let read = read(typed.as_bytes()).unwrap();
+                let read = read.as_ref().map(Secret::reveal);
+                assert_eq!(read, line, "{typed:?}");
+            };
+            check("abc\ndef", Some("abc"));
+            check("x\u{15}a\u{e9}\u{7f}b\r", Some("ab"));
+            check("\u{4}", None);
+            check("never ended", None);
+            let most = "x".repeat(LONGEST);
+            check(&format!("{most}\n"), Some(&most));
+            let refused = read(format!("{most}x\n").as_bytes()).unwrap_err();
+            assert_eq!(refused.to_string(), "it is too long");
+        }
+    }
 }
 
 #[cfg(not(unix))]

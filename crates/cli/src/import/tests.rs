@@ -288,3 +288,17 @@ fn files_are_where_the_programs_keep_them() {
         assert!(files.iter().all(|(scope, _)| *scope == Scope::Project));
     }
 }
+
+#[test]
+fn a_file_that_is_too_large_is_not_read() {
+    let name = format!("switchboard-large-import-{}", std::process::id());
+    let path = std::env::temp_dir().join(name);
+    // A hole on the disk, of zeros.
+    File::create(&path).unwrap().set_len(LARGEST + 1).unwrap();
+    let refused = read_text(&path);
+    std::fs::remove_file(&path).unwrap();
+    let Err(ReadError::File { source, .. }) = refused else {
+        panic!("it was read");
+    };
+    assert_eq!(source.to_string(), "it is larger than 32 MiB");
+}

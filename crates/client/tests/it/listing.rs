@@ -268,3 +268,30 @@ fn listed(count: usize, mut more: Value) -> Value {
     more["tools"] = (0..count).map(tool).collect();
     more
 }
+
+#[tokio::test(start_paused = true)]
+async fn all_pages_of_a_list_have_one_time_together() {
+    let (client, mut peer) = Peer::open(true, NoHost).await;
+    let began = tokio::time::Instant::now();
+    let answering = async {
+        for number in 0.. {
+            let request = peer.next().await;
+            if request["method"] != "tools/list" {
+                return request;
+            }
+            tokio::time::sleep(Duration::from_secs(20)).await;
+            let page = json!({"tools": [], "nextCursor": number.to_string(),
+                "ttlMs": 0, "cacheScope": "private"});
+            peer.answer(&request, page).await;
+        }
+        unreachable!("it ends")
+    };
+    // Each page comes in the time of a call, the second after that of a list.
+    let listing = async { (client.tools().await, began.elapsed()) };
+    let ((listed, took), after) = tokio::join!(listing, answering);
+    let error = listed.expect_err("it takes too long");
+    assert!(error.is_timeout(), "{error}");
+    assert!(error.to_string().contains("tools/list"), "{error}");
+    assert_eq!(took.as_secs(), 30);
+    assert_eq!(after["method"], "notifications/cancelled", "{after}");
+}

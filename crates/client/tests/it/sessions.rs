@@ -165,6 +165,27 @@ async fn the_stateless_era_has_no_session() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stream_that_is_silent_for_too_long_is_opened_anew() {
+    let server = Server::http("honest", Eras::Legacy);
+    let times = timeouts(|times| times.silence = Duration::from_millis(50));
+    let client = Client::connect(server.spec().timeouts(times));
+    let client = client.await.unwrap();
+    let streams = || {
+        let requests = server.seen().requests.into_iter();
+        requests.filter(|request| request.method == "GET").count()
+    };
+    let again = async {
+        while streams() < 2 {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(MOMENT, again).await.unwrap();
+    alive(&client).await.unwrap();
+    client.close().await;
+    server.check_gone().unwrap();
+}
+
 /// The sessions that requests of this method named.
 fn sessions_of(server: &Server, method: &str) -> Vec<String> {
     let requests = server.seen().requests.into_iter();

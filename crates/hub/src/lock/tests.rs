@@ -271,3 +271,26 @@ fn a_lock_judges_what_runs_and_what_is_listed() {
     let unknown = Pins::of(&Lock::new(), &server(&["mail-server"]));
     check(&unknown, &send(), Some("the server is not in the lock"));
 }
+
+#[test]
+fn a_file_that_is_too_large_is_not_read() {
+    let name = format!("switchboard-large-{}.lock", std::process::id());
+    let path = std::env::temp_dir().join(name);
+    // A hole on the disk, of zeros.
+    File::create(&path).unwrap().set_len(LARGEST + 1).unwrap();
+    let error = Lock::read(&path).unwrap_err();
+    std::fs::remove_file(&path).unwrap();
+    let reason = format!("larger than {LARGEST} bytes");
+    assert!(error.to_string().contains(&reason), "{error}");
+}
+
+#[test]
+fn only_so_many_differences_of_a_definition_are_shown() {
+    let tool = |value: &str| {
+        let properties = (0..300).map(|number| (format!("p{number}"), json!({"title": value})));
+        let properties: serde_json::Map<_, _> = properties.collect();
+        json!([{"name": "send", "inputSchema": {"type": "object", "properties": properties}}])
+    };
+    let told = told(&lock(&tool("a")), &lock(&tool("b")));
+    assert_eq!(told.len(), 1 + 200, "{told:?}");
+}

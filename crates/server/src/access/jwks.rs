@@ -376,6 +376,24 @@ mod tests {
     }
 
     #[test]
+    fn only_some_keys_are_tried_for_a_token_that_names_none() {
+        // The seed of the key above.
+        let seed = b"\x9d\x61\xb1\x9d\xef\xfd\x5a\x60\xba\x84\x4a\xf4\x92\xec\x2c\xc4\
+            \x44\x49\xc5\x69\x7b\x32\x69\x19\x70\x3b\xac\x03\x1c\xae\x7f\x60";
+        let pair = signature::Ed25519KeyPair::from_seed_unchecked(seed).unwrap();
+        let signed = pair.sign(b"message");
+        let other = okp("").replace(X, &"A".repeat(X.len()));
+        let verdict_behind = |others: usize| {
+            let keys = format!("{}{}", format!("{other},").repeat(others), okp(""));
+            let set = JwkSet::read(&format!(r#"{{"keys":[{keys}]}}"#)).unwrap();
+            assert_eq!(set.keys.len(), others + 1);
+            set.verify(None, Algorithm::Ed25519, b"message", signed.as_ref())
+        };
+        assert_eq!(verdict_behind(MAX_TRIED - 1), Verdict::Verified);
+        assert_eq!(verdict_behind(MAX_TRIED), Verdict::UnknownKey);
+    }
+
+    #[test]
     fn what_is_no_key_set_is_refused() {
         let check = |text: &str, error| assert_eq!(JwkSet::from_json(text).unwrap_err(), error);
         check("", JwkSetError::NotAKeySet);

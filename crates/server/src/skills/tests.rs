@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use serde_json::json;
 use switchboard_protocol::types::{CacheScope, Cacheable as _, ResourceContents};
@@ -312,6 +313,20 @@ fn a_skill_inside_of_a_skill_is_its_own_and_part_of_the_other() {
     let inner = "skill://outer/parts/inner/SKILL.md";
     assert_eq!(files, [vec!["skill://outer/SKILL.md", inner], vec![inner]]);
     assert_eq!(page.skills[1].resources[0], page.skills[0].resources[1]);
+}
+
+#[test]
+fn clients_may_keep_what_they_read_for_so_long() {
+    let scratch = Scratch::new();
+    scratch.skill("s");
+    let options = SkillsOptions {
+        time_to_live: Duration::from_secs(7),
+        ..SkillsOptions::default()
+    };
+    let skills = Skills::folder_with(scratch.root(), options).unwrap();
+    let uri = "skill://s/SKILL.md";
+    let read = skills.read(uri).unwrap();
+    assert_eq!(read.time_to_live(), Duration::from_secs(7));
 }
 
 #[test]

@@ -33,8 +33,9 @@ impl Arrived {
 }
 
 impl Collector {
-    /// Answers in this order, then always with the last: a status, and headers; `silence`; or
-    /// `partial`, which does not want one.
+    /// Answers in this order, then always with the last: a status, and headers; `silence`;
+    /// `partial`, which does not want one; or `large`, which says the same at
+    /// greater length than anybody reads.
     pub(crate) async fn start(answers: &[&str]) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
@@ -90,7 +91,11 @@ async fn serve(
         if answer == "silence" {
             pending::<()>().await;
         }
+        // The same as `partial`, and a field of 64 KiB that nobody knows.
+        let mut large = b"\x0a\x09\x08\x01\x12\x05stale\x7a\x80\x80\x04".to_vec();
+        large.resize(large.len() + (64 << 10), b' ');
         let (status, body) = match answer.as_str() {
+            "large" => ("200", &*large),
             "partial" => ("200", &b"\x0a\x09\x08\x01\x12\x05stale"[..]),
             answer => (answer, &b""[..]),
         };

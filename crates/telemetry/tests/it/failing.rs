@@ -91,6 +91,18 @@ async fn one_that_refuses_for_good_is_not_asked_again() {
 }
 
 #[tokio::test]
+async fn one_that_answers_without_end_is_not_heard_out() {
+    let collector = Collector::start(&["large"]).await;
+    let telemetry = Telemetry::start(spans(&collector.origin), None).unwrap();
+    let listening = listen(&telemetry);
+    call(&meter(), "add");
+    drop(listening);
+    // It has taken it, as its status says; what else it says is not read.
+    let counts = telemetry.close(LONG).await;
+    assert_eq!((counts.sent, counts.rejected, counts.failed), (1, 0, 0));
+}
+
+#[tokio::test]
 async fn one_that_never_answers_is_given_up() {
     let collector = Collector::start(&["silence"]).await;
     let mut settings = spans(&collector.origin);

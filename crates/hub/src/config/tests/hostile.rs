@@ -19,6 +19,14 @@ fn marks_and_line_ends_of_windows_are_nothing_special() {
 }
 
 #[test]
+fn a_file_that_is_too_large_is_not_looked_at() {
+    let text = " ".repeat(LARGEST + 1);
+    let error = Config::read(&text, &Origin::text("mcp.json")).unwrap_err();
+    let reason = format!("larger than {LARGEST} bytes");
+    assert!(error.to_string().contains(&reason), "{error}");
+}
+
+#[test]
 fn comments_and_trailing_commas_are_fine() {
     let config = read(
         "// one\n{ /* two */ \"mcpServers\": { \"a\": { \"command\": \"x\", \"args\": [\"//no\", \"/*no*/\",], }, }, } // three",

@@ -349,3 +349,20 @@ fn a_result_type_means_what_its_escapes_mean() {
     let result = Payload::parse(Bytes::from_static(text.as_bytes()), &limits).unwrap();
     assert_eq!(result.result_type().as_deref(), Some("input_required"));
 }
+
+#[test]
+fn unknown_members_are_kept_as_long_as_they_are_few() {
+    let message = |count: usize| {
+        let extra: String = (0..count).map(|n| format!(r#""x{n}":{n},"#)).collect();
+        format!(r#"{{{extra}"jsonrpc":"2.0","id":7,"method":"ping"}}"#)
+    };
+    assert!(read(&message(MAX_EXTRA)).is_ok());
+    let (problem, id, shape, code) = refused(&message(MAX_EXTRA + 1));
+    assert_eq!(problem, Problem::TooManyMembers);
+    assert_eq!(
+        (id.as_deref(), shape, code),
+        (Some("7"), Shape::Request, -32600)
+    );
+    let malformed = read(&message(MAX_EXTRA + 1)).unwrap_err();
+    assert_eq!(malformed.limit(), Some("members"));
+}

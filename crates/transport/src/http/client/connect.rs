@@ -226,8 +226,19 @@ async fn resolve(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
     if let Ok(address) = host.parse::<IpAddr>() {
         return Ok(vec![SocketAddr::new(address, port)]);
     }
-    let found = tokio::net::lookup_host((host, port)).await?;
-    // The resolver's order, but the two families in turns: one of them may lead nowhere.
+    let addresses = in_turns(tokio::net::lookup_host((host, port)).await?);
+    match addresses.is_empty() {
+        true => Err(io::Error::new(
+            io::ErrorKind::NotFound,
+            "the name has no address",
+        )),
+        false => Ok(addresses),
+    }
+}
+
+/// Some of these addresses, in the resolver's order, but the two families in turns: one of them
+/// may lead nowhere.
+fn in_turns(found: impl Iterator<Item = SocketAddr>) -> Vec<SocketAddr> {
     let (first, second): (Vec<_>, Vec<_>) = {
         let mut found = found.peekable();
         let leads = found.peek().is_some_and(SocketAddr::is_ipv6);
@@ -241,13 +252,7 @@ async fn resolve(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
     }
     addresses.extend(second);
     addresses.truncate(MOST_ADDRESSES);
-    match addresses.is_empty() {
-        true => Err(io::Error::new(
-            io::ErrorKind::NotFound,
-            "the name has no address",
-        )),
-        false => Ok(addresses),
-    }
+    addresses
 }
 
 /// Tries one address after the other. Where one keeps silent for a moment, the next is tried
@@ -361,6 +366,23 @@ mod tests {
         assert_eq!(asked, 3);
         assert_eq!(connected, [[public]]);
         assert_eq!(refused, [inside.ip(), inside.ip()]);
+    }
+
+    #[test]
+    fn of_many_addresses_some_of_both_families_are_tried() {
+        let old = (1..=20).map(|last| format!("192.0.2.{last}:1"));
+        let new = (1..=2).map(|last| format!("[2001:db8::{last}]:1"));
+        let all = old.chain(new).map(|address| address.parse().unwrap());
+        let tried: Vec<_> = in_turns(all).iter().map(ToString::to_string).collect();
+        assert_eq!(tried.len(), MOST_ADDRESSES);
+        let first = [
+            "192.0.2.1:1",
+            "[2001:db8::1]:1",
+            "192.0.2.2:1",
+            "[2001:db8::2]:1",
+        ];
+        assert_eq!(tried[..4], first);
+        assert_eq!(tried[7], "192.0.2.6:1");
     }
 
     #[tokio::test]

@@ -64,3 +64,30 @@ fn status(head: &[u8]) -> Option<StatusCode> {
 }
 
 const LARGEST_HEAD: usize = 16 * 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What comes of a proxy that answers with this, and then waits.
+    async fn answered(answer: &str) -> Result<(), ProxyError> {
+        let (mut ours, mut theirs) = tokio::io::duplex(2 * LARGEST_HEAD);
+        theirs.write_all(answer.as_bytes()).await.unwrap();
+        let proxy = ProxyServer {
+            host: "proxy".to_owned(),
+            port: 1080,
+            authorization: None,
+        };
+        let target = Target::of(&"https://example.com/".parse().unwrap()).unwrap();
+        open(&mut ours, &proxy, &target).await
+    }
+
+    #[tokio::test]
+    async fn a_head_that_does_not_end_is_given_up() {
+        let head = |length: usize| format!("HTTP/1.1 200 OK\r\nx: {}", "x".repeat(length));
+        let good = format!("{}\r\n\r\n", head(LARGEST_HEAD / 2));
+        assert!(answered(&good).await.is_ok());
+        let refused = answered(&head(LARGEST_HEAD)).await.unwrap_err();
+        assert!(matches!(refused, ProxyError::NotHttp), "{refused:?}");
+    }
+}
