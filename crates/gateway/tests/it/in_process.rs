@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::{Value, json};
 use switchboard_client::memory::{End, pair};
 use switchboard_client::types::{ElicitAction, ElicitResult};
-use switchboard_client::{Client, Handlers};
+use switchboard_client::{Change, Client, Handlers};
 use switchboard_gateway::Gateway;
 use switchboard_hub::{Hub, HubBuilder, ServerConfig, Sharing};
 use switchboard_protocol::{Era, Revision};
@@ -112,6 +112,56 @@ fn user(asked: &Arc<Mutex<u32>>) -> Handlers {
         *asked.lock().unwrap() += 1;
         async { Ok(ElicitResult::new(ElicitAction::Decline)) }
     })
+}
+
+#[tokio::test]
+async fn of_those_who_were_sent_to_pages_the_oldest_is_forgotten() {
+    let (gateway, mut server) = by_hand();
+    let connecting = tokio::spawn(gateway.connect_all());
+    let (heard, mut hearing) = tokio::sync::mpsc::unbounded_channel();
+    let user = Handlers::new()
+        .on_url(|_, _| async { Ok(ElicitResult::new(ElicitAction::Accept)) })
+        .on_change(move |change| drop(heard.send(change)));
+    let connected = connect(&gateway, Era::Handshake, user);
+    let list = server.hear("tools/list").await;
+    server
+        .say(
+            json!({"jsonrpc": "2.0", "id": list["id"], "result": {"tools": [
+            {"name": "work", "inputSchema": {"type": "object"}}]}}),
+        )
+        .await;
+    let client = connected.await;
+    let (waiting, id) = call(&client, &mut server).await;
+    for number in 0..=1_024 {
+        let question = format!("q{number}");
+        let params = json!({"mode": "url", "message": "go", "url": "https://example.com/",
+            "elicitationId": format!("v{number}")});
+        server
+            .say(
+                json!({"jsonrpc": "2.0", "id": question, "method": "elicitation/create",
+                "params": params}),
+            )
+            .await;
+        let answer = server.next().await;
+        assert_eq!(answer["id"], *question, "{answer}");
+        assert_eq!(answer["result"]["action"], "accept", "{answer}");
+    }
+    for number in [0, 1, 1_024] {
+        let method = "notifications/elicitation/complete";
+        let params = json!({"elicitationId": format!("v{number}")});
+        server
+            .say(json!({"jsonrpc": "2.0", "method": method, "params": params}))
+            .await;
+    }
+    for visit in ["v1", "v1024"] {
+        let change = soon(hearing.recv()).await;
+        assert_eq!(change, Some(Change::Visit(visit.to_owned())));
+    }
+    server
+        .say(json!({"jsonrpc": "2.0", "id": id, "result": {"content": []}}))
+        .await;
+    soon(waiting).await.unwrap();
+    drop(connecting);
 }
 
 /// Has a client call, and gives the id that the server hears it under.

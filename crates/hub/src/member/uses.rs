@@ -75,6 +75,19 @@ impl Uses {
         self.suspicion.notified().await;
     }
 
+    /// A call was in vain: it is time to see whether the server is alive.
+    fn suspect(&self) {
+        let mut used = self.used();
+        used.in_vain = used.in_vain.saturating_add(1);
+        drop(used);
+        self.suspicion.notify_one();
+    }
+
+    /// A call was answered.
+    fn note_answer(&self) {
+        self.used().in_vain = 0;
+    }
+
     fn used(&self) -> MutexGuard<'_, Used> {
         self.used.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -90,16 +103,12 @@ pub(crate) struct InUse {
 impl InUse {
     /// A call was in vain: it is time to see whether the server is alive.
     pub(crate) fn suspect(&self) {
-        let uses = &self.guard.member.uses;
-        let mut used = uses.used();
-        used.in_vain = used.in_vain.saturating_add(1);
-        drop(used);
-        uses.suspicion.notify_one();
+        self.guard.member.uses.suspect();
     }
 
     /// A call was answered.
     pub(crate) fn note_answer(&self) {
-        self.guard.member.uses.used().in_vain = 0;
+        self.guard.member.uses.note_answer();
     }
 
     pub(crate) fn member(&self) -> &Member {
@@ -169,3 +178,24 @@ impl Drop for Guard {
 
 /// So many, and whoever is still called is not busy but dead.
 const MOST_IN_VAIN: u32 = 3;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_called_in_vain_again_and_again_is_not_busy() {
+        let uses = Uses::new();
+        assert!(!uses.keep_it_busy());
+        uses.used().calls = 1;
+        for _ in 1..MOST_IN_VAIN {
+            uses.suspect();
+            assert!(uses.keep_it_busy());
+        }
+        uses.suspect();
+        assert!(!uses.keep_it_busy());
+        // Whoever answers at last is alive.
+        uses.note_answer();
+        assert!(uses.keep_it_busy());
+    }
+}

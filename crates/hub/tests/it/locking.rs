@@ -1,8 +1,10 @@
 //! Definitions that somebody approved, and such that nobody did.
 
+use switchboard_client::memory::pair;
 use switchboard_hub::{
     Absence, Event, Hub, HubError, Lock, MemberState, Mismatch, PinnedServer, Reason, ServerConfig,
 };
+use switchboard_server::{Server, tool};
 
 use crate::child::server;
 use crate::running::{hub, soon, state, sum, tools_of, until};
@@ -70,6 +72,42 @@ async fn a_tool_that_comes_after_approval_is_neither_listed_nor_called() {
     hub.set_lock(Some(lock_of(&hub, &servers)));
     hub.call_on("one", "grown").await.unwrap();
     assert!(hub.catalog().refused_of("one").is_empty());
+    hub.close().await;
+}
+
+#[tokio::test]
+async fn of_many_refusals_some_are_told_and_all_are_counted() {
+    let tools = (0..20).map(|number| tool(format!("t{number}"), async || "done"));
+    let site = tools
+        .fold(Server::new("many", "1"), Server::tool)
+        .site()
+        .unwrap();
+    let servers = [ServerConfig::command("many", ["in-process"])];
+    // Nothing is listed by one that was never started, so nothing is approved but the server.
+    let lock = lock_of(&Hub::builder().build(), &servers);
+    let builder = Hub::builder().lock(lock).server(servers[0].clone());
+    let hub = builder.in_process(move |_| {
+        let (ours, theirs) = pair();
+        let site = site.clone();
+        tokio::spawn(async move {
+            let (read, write) = tokio::io::split(theirs);
+            let _ = site.serve(read, write).await;
+        });
+        Some(ours)
+    });
+    let hub = hub.build();
+    let mut events = hub.events();
+    soon(hub.connect_all()).await;
+    let refused = async {
+        loop {
+            if let Some(Event::Refused { denials, count, .. }) = events.next().await {
+                return (denials.len(), count);
+            }
+        }
+    };
+    assert_eq!(soon(refused).await, (16, 20));
+    assert!(tools_of(&hub, "many").is_empty());
+    assert_eq!(hub.metrics().snapshot().servers[0].refused, 20);
     hub.close().await;
 }
 
