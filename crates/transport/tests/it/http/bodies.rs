@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use switchboard_protocol::Refusals;
 use tokio::io::AsyncWriteExt;
 
 use super::{Server, call};
@@ -112,7 +113,13 @@ async fn a_client_that_goes_on_sending_still_reads_the_refusal() {
 
 #[tokio::test(start_paused = true)]
 async fn a_body_that_does_not_come_times_out() {
-    let server = Server::start(|settings| settings.body_timeout = Duration::from_secs(30)).await;
+    let refusals = Refusals::default();
+    let counting = refusals.clone();
+    let server = Server::start(|settings| {
+        settings.body_timeout = Duration::from_secs(30);
+        settings.refusals = counting;
+    })
+    .await;
     let mut client = server.connect().await;
     let start = tokio::time::Instant::now();
     client
@@ -121,6 +128,7 @@ async fn a_body_that_does_not_come_times_out() {
     let (head, _) = client.response().await;
     assert!(head.starts_with("HTTP/1.1 408"), "{head}");
     assert!(start.elapsed() >= Duration::from_secs(30));
+    assert_eq!(refusals.counts()["bodySeconds"], 1);
 }
 
 #[tokio::test]
