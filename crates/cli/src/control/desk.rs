@@ -172,3 +172,69 @@ const MOST_VISITS: usize = 32;
 const LONGEST_REQUEST: u64 = 64 << 10;
 const PATIENCE: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(100);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::Global;
+    use crate::json::Json;
+    use crate::output::Output;
+
+    /// Somebody who has nothing to tell.
+    struct Nobody(Journal);
+
+    impl Answers for Nobody {
+        fn about(&self) -> Json {
+            "nobody".into()
+        }
+
+        fn status(&self) -> Json {
+            "none".into()
+        }
+
+        fn servers(&self) -> Vec<String> {
+            Vec::new()
+        }
+
+        fn journal(&self) -> &Journal {
+            &self.0
+        }
+
+        async fn restart(&self, _: String) -> Result<Json, Failure> {
+            Ok(self.status())
+        }
+
+        async fn reload(&self) -> Result<Json, Failure> {
+            Ok(self.status())
+        }
+    }
+
+    fn nobody() -> Nobody {
+        let global = Global {
+            quiet: true,
+            ..Global::default()
+        };
+        Nobody(Journal::new(Arc::new(Output::new(&global))))
+    }
+
+    async fn ask(mut stream: UnixStream, request: &str) -> String {
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        BufReader::new(stream).read_line(&mut answer).await.unwrap();
+        answer
+    }
+
+    #[tokio::test]
+    async fn a_request_that_is_too_long_is_read_no_further() {
+        let check = async |length: usize, expected: &str| {
+            let request = format!("{{\"do\":\"about\",\"x\":\"{}\"}}\n", "x".repeat(length));
+            let (near, far) = UnixStream::pair().unwrap();
+            let nobody = nobody();
+            let (answer, _) = tokio::join!(ask(near, &request), visit(far, &nobody));
+            assert!(answer.contains(expected), "{length}: {answer}");
+        };
+        let most = usize::try_from(LONGEST_REQUEST).unwrap();
+        check(most / 2, "nobody").await;
+        check(most, "not understood").await;
+    }
+}
