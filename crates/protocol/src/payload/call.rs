@@ -9,7 +9,7 @@ use std::cell::Cell;
 use bytes::Bytes;
 use serde::Serialize;
 
-use super::{Noted, Payload, Span};
+use super::{Noted, Payload, Span, has_no_line_break};
 use crate::{json_string, json_writer};
 
 impl Payload {
@@ -60,8 +60,10 @@ impl Payload {
         Ok(Self { text, noted })
     }
 
-    /// Writes such parameters from JSON text.
-    pub(super) fn plain_call(name: &[u8], arguments: &[u8], is_one_line: bool) -> Self {
+    /// Writes such parameters from JSON text. If the arguments are from a text of one line, they are
+    /// not looked at for another.
+    pub(super) fn plain_call(name: &[u8], arguments: &[u8], was_one_line: bool) -> Self {
+        let is_one_line = has_no_line_break(name) && (was_one_line || has_no_line_break(arguments));
         let around = BEFORE_NAME.len() + BEFORE_ARGUMENTS.len() + 1;
         let mut text = Vec::with_capacity(around + name.len() + arguments.len());
         text.extend_from_slice(BEFORE_NAME);

@@ -164,6 +164,25 @@ mod tests {
     }
 
     #[test]
+    fn whether_it_is_one_line_is_said_of_the_new_text() {
+        let limits = Limits::default();
+        for (old, name) in [
+            ("{\"name\":\r\"a\",\"arguments\":{}}", "\"b\""),
+            ("{\"name\":\"a\",\"arguments\":{\n}}", "\"b\""),
+            ("{\"name\":\"a\",\"arguments\":{}}", "{\n}"),
+        ] {
+            let old = Payload::parse(Bytes::from_static(old.as_bytes()), &limits).unwrap();
+            for new in [
+                old.passed_on(&[("name", Some(name.as_bytes()))]),
+                old.without_meta(),
+            ] {
+                let has_breaks = new.text().iter().any(|byte| matches!(byte, b'\r' | b'\n'));
+                assert_eq!(new.is_one_line(), !has_breaks, "{new:?}");
+            }
+        }
+    }
+
+    #[test]
     fn a_meta_can_be_left_out_as_a_whole() {
         for (old, expected) in [
             (
