@@ -10,7 +10,7 @@ use std::fmt;
 use std::net::IpAddr;
 
 use http::Uri;
-use http::uri::Scheme;
+use http::uri::{Authority, Scheme};
 use switchboard_protocol::http::location::is_same_origin;
 
 /// A URL that may be asked, and shown to a browser: `https`, or `http` on this machine; no
@@ -64,6 +64,10 @@ impl Place {
                 return Err(bad("it has a user in it"));
             }
             Some(authority) if authority.host().is_empty() => return Err(bad("it names no host")),
+            // Who reads it would ask at one that nobody meant, or at none.
+            Some(authority) if !has_good_port(authority) => {
+                return Err(bad("its port is not a number below 65536"));
+            }
             Some(_) => {}
         }
         let place = Self {
@@ -184,6 +188,14 @@ pub fn without_query(url: &str) -> &str {
     url.split('?').next().unwrap_or_default()
 }
 
+/// Does nothing follow the host but a port, if there is one?
+fn has_good_port(authority: &Authority) -> bool {
+    let behind = authority.as_str().strip_prefix(authority.host());
+    let is_port =
+        |port: &str| port.bytes().all(|byte| byte.is_ascii_digit()) && port.parse::<u16>().is_ok();
+    behind.is_some_and(|behind| behind.is_empty() || behind.strip_prefix(':').is_some_and(is_port))
+}
+
 const LONGEST: usize = 8192;
 
 #[cfg(test)]
@@ -234,6 +246,11 @@ mod tests {
             "example.com",
             "https://",
             "https:///path",
+            "https://example.com:8D443/",
+            "https://example.com:65536/",
+            "https://example.com:/",
+            "https://[::1]:x/",
+            "https://[::1]1:80/",
             "https://user@example.com/",
             "https://user:word@example.com/",
             "https://example.com/#part",
