@@ -91,6 +91,10 @@ impl Chunks {
     fn step(&mut self, buffer: &mut BytesMut) -> Result<Step, PartError> {
         loop {
             match self {
+                // What has no digits would be taken for the last chunk.
+                Self::Size if buffer.first().is_some_and(|byte| !byte.is_ascii_hexdigit()) => {
+                    return Err("a chunk has no size".into());
+                }
                 Self::Size => match httparse::parse_chunk_size(buffer) {
                     Ok(Status::Complete((length, size))) if length <= LONGEST_LINE => {
                         buffer.advance(length);
@@ -208,6 +212,9 @@ mod tests {
         for text in [
             "x\r\n",
             "-1\r\n",
+            "\r\n\r\n",
+            ";x\r\n\r\n",
+            " 0\r\n\r\n",
             "3\r\nabcd\r\n",
             "1\r\na\n0\r\n\r\n",
             "fffffffffffffffff\r\n",
