@@ -1,4 +1,5 @@
-//! The machines under many random interleavings, each watched at every step.
+//! The machines under many random interleavings, each watched at every step. In `fuzz/` the same
+//! models are led by bytes in place of a seed.
 //!
 //! A run is a seed. `SWITCHBOARD_SIMULATION_RUNS` says how many runs there are in all;
 //! `SWITCHBOARD_SIMULATION_SEED=NAME:SEED` plays a single one again, as a failure asks for.
@@ -14,11 +15,13 @@ use bytes::Bytes;
 use switchboard_protocol::Payload;
 use switchboard_protocol::jsonrpc::{Frame, Limits, Malformed};
 
+use random::Random;
+
 #[test]
 fn a_client_keeps_its_promises_to_its_user_whatever_a_server_does() {
     let setups = client::setups();
     campaign("client", 45, |seed, trace| {
-        client::run(&setups, seed, trace)
+        client::run(&setups, Random::new(seed), trace)
     });
 }
 
@@ -26,14 +29,16 @@ fn a_client_keeps_its_promises_to_its_user_whatever_a_server_does() {
 fn a_server_keeps_its_promises_to_its_handlers_whatever_clients_do() {
     let setups = server::setups();
     campaign("server", 45, |seed, trace| {
-        server::run(&setups, seed, trace)
+        server::run(&setups, Random::new(seed), trace)
     });
 }
 
 #[test]
 fn every_call_of_a_client_gets_what_its_handler_at_the_server_gave() {
     let setups = pair::setups();
-    campaign("pair", 10, |seed, trace| pair::run(&setups, seed, trace));
+    campaign("pair", 10, |seed, trace| {
+        pair::run(&setups, Random::new(seed), trace)
+    });
 }
 
 /// What happened in a run, told only when it is asked for.

@@ -68,8 +68,7 @@ pub(crate) fn setups() -> Setups {
 }
 
 /// One run.
-pub(crate) fn run(setups: &Setups, seed: u64, trace: &mut Trace) {
-    let mut random = Random::new(seed);
+pub(crate) fn run(setups: &Setups, mut random: Random, trace: &mut Trace) {
     let config = random.pick(&setups.configs).clone();
     trace.note(|| format!("{:?} {:?}", config.mode, config.wire));
     let mut model = Model {
@@ -822,6 +821,7 @@ impl Model<'_> {
                     .and_then(|params| params.string_member("name"));
                 let key: Option<u64> = name.and_then(|name| name.parse().ok());
                 let call = self.calls.iter_mut().find(|call| Some(call.key) == key);
+                assert!(call.is_some() || key.is_none(), "{key:?} has ended");
                 if let Some(call) = call {
                     if is_handshake && let Some(last) = call.ids.last() {
                         assert!(self.lost.contains(last), "{last} may have run");

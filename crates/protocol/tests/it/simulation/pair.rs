@@ -46,8 +46,7 @@ pub(crate) fn setups() -> Vec<(ClientConfig, ServerConfig)> {
 }
 
 /// One run.
-pub(crate) fn run(setups: &[(ClientConfig, ServerConfig)], seed: u64, trace: &mut Trace) {
-    let mut random = Random::new(seed);
+pub(crate) fn run(setups: &[(ClientConfig, ServerConfig)], mut random: Random, trace: &mut Trace) {
     let (client, server) = random.pick(setups).clone();
     trace.note(|| format!("{:?} {:?} {:?}", client.mode, client.wire, server.revisions));
     let mut model = Model {

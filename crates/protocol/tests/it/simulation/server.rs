@@ -56,8 +56,7 @@ pub(crate) fn setups() -> Setups {
 }
 
 /// One run.
-pub(crate) fn run(setups: &Setups, seed: u64, trace: &mut Trace) {
-    let mut random = Random::new(seed);
+pub(crate) fn run(setups: &Setups, mut random: Random, trace: &mut Trace) {
     let config = random.pick(&setups.configs).clone();
     trace.note(|| format!("{:?} {:?}", config.wire, config.revisions));
     let wire = config.wire;
