@@ -8,6 +8,7 @@
 mod client;
 mod error;
 mod merge;
+mod place;
 mod toml;
 mod tree;
 mod yaml;
@@ -20,8 +21,9 @@ use std::path::{Path, PathBuf};
 use switchboard_hub::{Config, Dialect, Origin, Position};
 
 pub(crate) use client::{Client, Folders, Scope};
-pub(crate) use error::{BadSyntax, ReadError};
+pub(crate) use error::ReadError;
 pub(crate) use merge::{Arrival, Fate, Incoming, merge};
+pub(crate) use place::BadSyntax;
 
 /// Reads a configuration, whatever its syntax is: TOML, YAML, or JSON with comments.
 ///
@@ -137,34 +139,6 @@ impl fmt::Display for Syntax {
             Self::Toml => "TOML",
             Self::Yaml => "YAML",
         })
-    }
-}
-
-/// Where in a text a byte is, for many bytes.
-struct Places {
-    /// Where lines begin.
-    lines: Vec<usize>,
-    text: String,
-}
-
-impl Places {
-    fn new(text: &str) -> Self {
-        let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
-        Self {
-            lines: std::iter::once(0)
-                .chain(ends.map(|(end, _)| end + 1))
-                .collect(),
-            text: text.to_owned(),
-        }
-    }
-
-    fn of(&self, offset: usize) -> Position {
-        let line = self.lines.partition_point(|begin| *begin <= offset);
-        let begin = self.lines.get(line.saturating_sub(1)).copied();
-        let before = self.text.get(begin.unwrap_or_default()..offset);
-        let column = before.unwrap_or_default().chars().count();
-        let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
-        Position::new(number(line), number(column.saturating_add(1)))
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use switchboard_hub::{ConfigError, Position};
 
-use super::Syntax;
+use super::{BadSyntax, Syntax};
 
 /// Why a file could not be read at all.
 #[derive(Debug)]
@@ -25,13 +25,6 @@ pub(crate) enum ReadError {
     },
     /// It is not JSON, or not an object.
     Config(ConfigError),
-}
-
-/// Where a text is not what its name says, and why.
-#[derive(Clone, Debug)]
-pub(crate) struct BadSyntax {
-    pub(super) position: Position,
-    pub(super) reason: String,
 }
 
 impl ReadError {

@@ -6,8 +6,8 @@ use switchboard_hub::Position;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::place::{BadSyntax, Places};
 use super::tree::{Node, Value};
-use super::{BadSyntax, Places};
 
 /// Reads a document.
 pub(super) fn read(text: &str) -> Result<Node, BadSyntax> {

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use granit_parser::{Event, Marker, Parser, ScalarStyle};
 use switchboard_hub::Position;
 
-use super::BadSyntax;
+use super::place::BadSyntax;
 use super::tree::{Node, Value};
 
 /// Reads the one document of a text.
