@@ -13,6 +13,8 @@
 //!
 //! Specification: 2026-07-28, basic/patterns/mrtr, `requestState`.
 
+// Their places are named for `fuzz/`, which takes this file by its path.
+#[path = "seal/binding.rs"]
 mod binding;
 
 use std::error::Error;
@@ -354,4 +356,5 @@ const ROTATION: Duration = Duration::from_secs(12 * 60 * 60);
 const MAX_LIFE: Duration = Duration::from_secs(24 * 60 * 60);
 
 #[cfg(test)]
+#[path = "seal/tests.rs"]
 mod tests;
