@@ -9,6 +9,8 @@ mod parameter;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 
+pub(crate) use origin::check_local as assert_local;
+
 /// What is accepted is what a plain reading accepts; what is written can be read.
 pub fn headers(data: &[u8]) {
     let mut lines = data.split(|byte| *byte == b'\n');

@@ -15,6 +15,8 @@ use switchboard_protocol::jsonrpc::{
     ErrorCode, Frame, Limits, Malformed, Message, Problem, RequestId,
 };
 
+pub(crate) use payload::check as check_payload_text;
+pub(crate) use reference::members;
 use reference::{Entry, Verdict, meaning, read};
 
 /// A frame is accepted, refused and classified as the rules say; what was accepted

@@ -1,8 +1,11 @@
 //! A small mutator, for where libFuzzer is not at hand. The same seed gives the
 //! same inputs.
 
+use std::ops::Range;
 use std::path::Path;
 use std::{fs, io};
+
+use crate::Target;
 
 /// Makes inputs out of seeds.
 #[derive(Debug)]
@@ -40,7 +43,7 @@ impl Mutator {
     fn change(&mut self) {
         let at = self.below(self.input.len() + 1);
         let end = (at + self.below(16)).min(self.input.len());
-        match self.below(7) {
+        match self.below(11) {
             0 => {
                 let byte = self.below(256) as u8;
                 self.input.insert(at, byte);
@@ -64,6 +67,25 @@ impl Mutator {
                 self.input.splice(to..to, copy);
             }
             5 => self.input.truncate(at.max(2)),
+            6 => {
+                let word = WORDS[self.below(WORDS.len())];
+                let token = token(&self.input, at);
+                self.input.splice(token, word.iter().copied());
+            }
+            7 => {
+                let line = line(&self.input, at);
+                self.input.drain(line);
+            }
+            8 => {
+                let copy = self.input[line(&self.input, at)].to_vec();
+                self.insert_line(&copy);
+            }
+            9 => {
+                let seed = self.any_seed();
+                let other = self.seeds.get(seed).cloned().unwrap_or_default();
+                let from = self.below(other.len() + 1);
+                self.insert_line(&other[line(&other, from)]);
+            }
             _ => {
                 let seed = self.any_seed();
                 let other = self.seeds.get(seed).cloned().unwrap_or_default();
@@ -73,6 +95,13 @@ impl Mutator {
                     .splice(at..end, other[from..until].iter().copied());
             }
         }
+    }
+
+    /// Puts a line before another one.
+    fn insert_line(&mut self, text: &[u8]) {
+        let at = self.below(self.input.len() + 1);
+        let to = line(&self.input, at).start;
+        self.input.splice(to..to, text.iter().copied());
     }
 
     fn any_seed(&mut self) -> usize {
@@ -89,17 +118,46 @@ impl Mutator {
     }
 }
 
+/// The line around a place, with its end.
+fn line(text: &[u8], at: usize) -> Range<usize> {
+    let is_end = |byte: &u8| *byte == b'\n';
+    let start = text[..at].iter().rposition(is_end).map_or(0, |end| end + 1);
+    let end = text[at..].iter().position(is_end);
+    start..end.map_or(text.len(), |end| at + end + 1)
+}
+
+/// The word or number that begins at a place or around it: what is neither is left as it is.
+fn token(text: &[u8], at: usize) -> Range<usize> {
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    let start = text[..at].iter().rev().take_while(|byte| is_part(byte));
+    let end = text[at..].iter().take_while(|byte| is_part(byte));
+    at - start.count()..at + end.count()
+}
+
 /// The stored inputs of a target, in the order of their names.
 ///
 /// # Errors
-/// When the folder cannot be read.
-pub fn seeds(target: &str) -> io::Result<Vec<Vec<u8>>> {
+/// When a folder cannot be read.
+pub fn seeds(target: &Target) -> io::Result<Vec<Vec<u8>>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("corpus")
-        .join(target);
-    let mut paths = fs::read_dir(folder)?
-        .map(|entry| entry.map(|entry| entry.path()))
-        .collect::<io::Result<Vec<_>>>()?;
+        .join(target.name);
+    let mut folders = vec![folder];
+    folders.extend(target.more.map(|more| {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        root.join(more)
+    }));
+    let mut paths = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder)? {
+            let path = entry?.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                paths.push(path);
+            }
+        }
+    }
     paths.sort();
     paths.into_iter().map(fs::read).collect()
 }
@@ -109,3 +167,26 @@ const LONGEST: usize = 4096;
 
 /// What separates something in one format or another.
 const MARKS: &[u8] = b"\n\r:{}[]\",;/?&#%=+*. \0\\\xEF\xBB\xBF";
+
+/// What is at the edge of something in one format or another.
+const WORDS: &[&[u8]] = &[
+    b"0",
+    b"-1",
+    b"1",
+    b"2",
+    b"1.5",
+    b"1e999",
+    b"9007199254740993",
+    b"9223372036854775807",
+    b"18446744073709551616",
+    b"null",
+    b"true",
+    b"{}",
+    b"[]",
+    b"\"\"",
+    b"\\ud800",
+    b"\\u0000",
+    b"\xC3\xA4",
+    b"_meta",
+    b"\"id\":1,",
+];

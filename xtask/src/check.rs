@@ -5,6 +5,7 @@
 
 use std::process::Command;
 
+use crate::fuzz::MANIFEST as FUZZ_MANIFEST;
 use crate::process::{self, Show};
 use crate::report::{self, Outcome, Report};
 use crate::workspace::{Package, Workspace};
@@ -270,8 +271,6 @@ fn counted_tests(workspace: &Workspace, command: &mut Command) -> Outcome {
     }
     outcome
 }
-
-const FUZZ_MANIFEST: &str = "fuzz/Cargo.toml";
 
 #[cfg(test)]
 mod tests {

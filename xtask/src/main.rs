@@ -1,5 +1,5 @@
-//! The workspace's own commands: `cargo xtask check`, `interop`, `bench`, `simulate`, `soak`,
-//! `breaks`, `dist`, `pictures`.
+//! The workspace's own commands: `cargo xtask check`, `interop`, `bench`, `simulate`, `fuzz`,
+//! `soak`, `breaks`, `dist`, `pictures`.
 //!
 //! This file reads the command line and turns the outcome into an exit code.
 //! What a command does is in the file of its name; only `report.rs` prints.
@@ -14,6 +14,7 @@ mod dist;
 mod documents;
 mod duplicates;
 mod fault_matrix;
+mod fuzz;
 mod interop;
 mod libtest;
 mod pictures;
@@ -76,6 +77,7 @@ fn main() -> ExitCode {
             Err(reason) => return refuse(&reason),
         },
         ["simulate", words @ ..] => single("simulate", || simulate::run(&workspace, words)),
+        ["fuzz", words @ ..] => single("fuzz", || fuzz::run(&workspace, words)),
         ["soak", options @ ..] => single("soak", || soak::run(&workspace, options)),
         ["breaks", names @ ..] => single("breaks", || breaks::run(&workspace, names)),
         ["dist", words @ ..] => single("dist", || dist::run(&workspace, words)),
@@ -123,6 +125,11 @@ cargo xtask <command>
     --seeds N      so many, from the one that --from says (0)
     --seed S       one of them, with all that happens in it
     --steps N      about so many steps of each (100)
+  fuzz             what must hold for any bytes, with a million changes to the stored ones
+  fuzz TARGET …    only these; --help lists them
+    --executions N so many of each; --for TIME: as many of each as there is time for
+    --seed S       other changes; --threads N: so many at once (all cores)
+    --input FILE   one input once more, such as a finding
   soak             a real gateway under load and faults: lost, wrong, hung, leaked
     --for TIME     how long: 90s, 10m, 1h (60s)
     --clients N    how many of them (20); --servers N: of these (10); --workers N: calls each (4)

@@ -30,7 +30,7 @@ pub(super) fn check(target: &[u8], headers: &HeaderMap) {
 }
 
 /// Every name of the caller and of its page is of this machine.
-fn check_local(target: &Uri, headers: &HeaderMap) {
+pub(crate) fn check_local(target: &Uri, headers: &HeaderMap) {
     let host = only(headers, HOST.as_str());
     assert!(host.is_some() || !headers.contains_key(HOST));
     assert!(host.is_some() || target.authority().is_some());

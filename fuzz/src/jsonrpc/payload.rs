@@ -26,7 +26,7 @@ pub(super) fn check_parse(text: &Bytes) {
 }
 
 /// Noted, looked up and read by serde_json, a payload says the same.
-pub(super) fn check(noted: &Payload) {
+pub(crate) fn check(noted: &Payload) {
     let text = std::str::from_utf8(noted.text()).expect("a payload is text");
     let raw = RawValue::from_string(text.to_owned()).expect("a payload is JSON");
     let plain = Payload::encode(&raw).expect("JSON can be written");

@@ -74,7 +74,7 @@ pub(super) fn json(text: &[u8]) -> Option<&str> {
 }
 
 /// The members of an object in their order, names by meaning, values as text.
-pub(super) fn members(text: &str) -> Option<Vec<(String, &str)>> {
+pub(crate) fn members(text: &str) -> Option<Vec<(String, &str)>> {
     let Members(found) = text.starts_with('{').then(|| {
         let members = serde_json::from_str::<Members<'_>>(text);
         members.expect("an object")

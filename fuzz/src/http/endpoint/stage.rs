@@ -1,0 +1,168 @@
+//! The server that is talked to, and a connection to it.
+
+use std::cell::{Cell, RefCell};
+use std::convert::Infallible;
+use std::mem::ManuallyDrop;
+use std::panic;
+use std::rc::Rc;
+use std::sync::Once;
+use std::time::Duration;
+
+use http::header::CONTENT_TYPE;
+use http::request::Parts;
+use http::{Method, Request};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use switchboard_protocol::http::origin::Guard;
+use switchboard_server::transport::http::{HttpSettings, OldPaths};
+use switchboard_server::{Context, HttpService, NoArguments, Server, prompt, resource, tool};
+use tokio::runtime::{Builder, Runtime};
+
+use super::wire::Wire;
+use crate::headers::assert_local;
+
+/// A server with a clock that jumps to whatever is waited for.
+pub(super) struct Stage {
+    runtime: Runtime,
+    settings: HttpSettings,
+    service: HttpService,
+    uses: u32,
+}
+
+/// What happened on a connection.
+#[derive(Default)]
+pub(super) struct Talk {
+    pub(super) written: Vec<u8>,
+    /// The methods of the requests that reached the endpoint.
+    pub(super) methods: Vec<Method>,
+}
+
+impl Stage {
+    /// Does something with the stage of this thread, and looks whether anything panicked meanwhile:
+    /// a runtime catches what its tasks do.
+    pub(super) fn with(body: impl FnOnce(&mut Self)) {
+        note_panics();
+        let stage = STAGE.take().map(ManuallyDrop::into_inner);
+        let mut stage = stage.unwrap_or_else(Self::new);
+        let before = PANICS.get();
+        body(&mut stage);
+        assert_eq!(PANICS.get(), before, "a task panicked");
+        stage.uses += 1;
+        // Sessions that nobody ends would only grow.
+        if stage.uses < USES && stage.service.sessions() < SESSIONS {
+            STAGE.set(Some(ManuallyDrop::new(stage)));
+        }
+    }
+
+    fn new() -> Self {
+        let mut runtime = Builder::new_current_thread();
+        let runtime = runtime.enable_time().start_paused(true).build();
+        let runtime = runtime.expect("a runtime");
+        let site = server().site().expect("a server that is well put together");
+        let mut settings = site.http_settings();
+        settings.guard = Guard::for_address("127.0.0.1:8080".parse().expect("an address"));
+        settings.old_transport = Some(OldPaths::default());
+        settings.body_limit = 4096;
+        let service = site.endpoint(settings.clone());
+        Self {
+            runtime,
+            settings,
+            service,
+            uses: 0,
+        }
+    }
+
+    /// One connection, from its beginning to its end.
+    pub(super) fn talk(&self, requests: Vec<Vec<u8>>) -> Talk {
+        let written = Rc::new(RefCell::new(Vec::new()));
+        let methods = Rc::new(RefCell::new(Vec::new()));
+        let service = service_fn(|request: Request<Incoming>| {
+            let (head, body) = request.into_parts();
+            methods.borrow_mut().push(head.method.clone());
+            let service = self.service.clone();
+            async move {
+                let before = RUNS.get();
+                let request = Request::from_parts(head.clone(), body);
+                let answer = service.handle(request).await;
+                if RUNS.get() != before {
+                    check_admitted(&head);
+                }
+                Ok::<_, Infallible>(answer)
+            }
+        });
+        let connection = async {
+            let wire = Wire::new(requests, Rc::clone(&written));
+            let connection = http1::Builder::new()
+                .header_read_timeout(None)
+                .max_headers(self.settings.max_headers)
+                .max_header_size(self.settings.max_header_bytes)
+                .serve_connection(wire, service);
+            // How it ended matters to nobody: what was written is looked at. A stream may go on
+            // while the client says nothing, until that is gone.
+            let _ = tokio::time::timeout(LONGEST_TALK, connection).await;
+        };
+        self.runtime.block_on(connection);
+        Talk {
+            written: written.take(),
+            methods: methods.take(),
+        }
+    }
+}
+
+/// A handler ran: so this was a message, from this machine, and from no page of somebody else.
+fn check_admitted(head: &Parts) {
+    assert_eq!(head.method, Method::POST);
+    assert!(matches!(head.uri.path(), "/mcp" | "/message"), "{head:?}");
+    assert_local(&head.uri, &head.headers);
+    let kind = head.headers.get(CONTENT_TYPE).expect("a content type");
+    let kind = String::from_utf8_lossy(kind.as_bytes()).to_ascii_lowercase();
+    let kind = kind.split(';').next().unwrap_or_default().trim();
+    assert_eq!(kind, "application/json", "{head:?}");
+}
+
+fn server() -> Server {
+    Server::new("fuzz", "1")
+        .tool(tool("echo", |echo: Echo| async move {
+            RUNS.set(RUNS.get() + 1);
+            echo.text
+        }))
+        .tool(tool("ask", |_: NoArguments, context: Context| async move {
+            RUNS.set(RUNS.get() + 1);
+            let form = context.elicit::<Echo>("who", "Who is it?").await?;
+            Ok::<_, switchboard_server::AskError>(format!("{}", form.accepted().is_some()))
+        }))
+        .resource(resource("a:/b", || async { "text" }))
+        .prompt(prompt("greet", |_: NoArguments| async { "hello" }))
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Echo {
+    text: String,
+}
+
+fn note_panics() {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let before = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            PANICS.set(PANICS.get() + 1);
+            before(info);
+        }));
+    });
+}
+
+thread_local! {
+    /// Not dropped with its thread: the runtime's own variables may be gone by then.
+    static STAGE: RefCell<Option<ManuallyDrop<Stage>>> = const { RefCell::new(None) };
+    /// How many handlers have begun, and how much has panicked, in this thread.
+    static RUNS: Cell<u64> = const { Cell::new(0) };
+    static PANICS: Cell<u64> = const { Cell::new(0) };
+}
+
+const USES: u32 = 1_000;
+const SESSIONS: usize = 64;
+/// Time of a clock that jumps.
+const LONGEST_TALK: Duration = Duration::from_secs(120);
