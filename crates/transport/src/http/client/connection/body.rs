@@ -97,6 +97,11 @@ impl Chunks {
                 }
                 Self::Size => match httparse::parse_chunk_size(buffer) {
                     Ok(Status::Complete((length, size))) if length <= LONGEST_LINE => {
+                        // Some readers end a line at a line feed alone, others go on.
+                        let end = buffer.iter().position(|byte| *byte == b'\n');
+                        if end.is_none_or(|end| end + 1 < length) {
+                            return Err("a chunk has a line feed before its data".into());
+                        }
                         buffer.advance(length);
                         *self = match size {
                             0 => Self::Trailers(0),
@@ -214,6 +219,7 @@ mod tests {
             "-1\r\n",
             "\r\n\r\n",
             ";x\r\n\r\n",
+            "1;x\ny\r\na\r\n0\r\n\r\n",
             " 0\r\n\r\n",
             "3\r\nabcd\r\n",
             "1\r\na\n0\r\n\r\n",
