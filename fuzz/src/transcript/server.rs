@@ -133,7 +133,8 @@ impl Stage {
                             .into_iter()
                             .for_each(|open| open.1 = true);
                     }
-                    _ => self.open.retain(|open| open.0 != key),
+                    // While it waits for input no handler is at it who could answer.
+                    _ => self.open.retain(|open| open.0 != key || open.1),
                 }
                 Input::Answered { key, answer }
             }
