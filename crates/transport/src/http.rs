@@ -27,6 +27,7 @@ mod legacy;
 mod listen;
 mod receive;
 mod replay;
+mod room;
 mod route;
 mod server;
 mod session_limits;

@@ -27,6 +27,7 @@ use tower_service::Service;
 
 use super::answer::{self, bare, json, refuse};
 use super::receive::receive;
+use super::room::Rooms;
 use super::route::{Route, Routes, session_in_query};
 use super::{
     Body, Delete, Get, Host, HttpSettings, OldGet, OldPost, Post, Principal, cross_origin,
@@ -44,6 +45,7 @@ struct Shared<H> {
     settings: HttpSettings,
     limits: Limits,
     routes: Routes,
+    rooms: Rooms,
     /// The metadata document, where there is one.
     metadata: Option<Bytes>,
     /// One for each of so many requests at once.
@@ -78,6 +80,7 @@ impl<H: Host> Endpoint<H> {
                 settings,
                 limits,
                 routes,
+                rooms: Rooms::default(),
                 metadata,
                 memories: std::array::from_fn(|_| Mutex::new(Memory::new(limits))),
             }),
@@ -224,7 +227,9 @@ impl<H: Host> Shared<H> {
     {
         let principal = self.identify(head).await?;
         let settings = &self.settings;
-        match receive(body, self.limits.bytes, settings.body_timeout).await {
+        let (limit, timeout) = (self.limits.bytes, settings.body_timeout);
+        let caller = principal.as_deref();
+        match receive(body, limit, timeout, &self.rooms, caller).await {
             Ok(text) => Ok((principal, text)),
             Err(unread) => {
                 if let Some(limit) = unread.limit() {

@@ -16,6 +16,7 @@ use bytes::{Bytes, BytesMut};
 use http::HeaderMap;
 use http::header::{CONTENT_ENCODING, TRANSFER_ENCODING};
 use switchboard_protocol::framing::{Event, EventDecoder, EventStreamError};
+use tokio::sync::OwnedSemaphorePermit;
 
 use super::connection::Connection;
 use super::pool::Pool;
@@ -31,6 +32,8 @@ pub struct Incoming {
     /// An encoding that was not asked for.
     encoding: Option<String>,
     decoder: Option<EventDecoder>,
+    /// Its place among the large answers that are read at once.
+    place: Option<OwnedSemaphorePermit>,
 }
 
 impl Incoming {
@@ -48,6 +51,7 @@ impl Incoming {
             received: 0,
             encoding: unexpected_encoding(headers),
             decoder: None,
+            place: None,
         };
         if is_empty {
             incoming.release();
@@ -80,11 +84,13 @@ impl Incoming {
         let expected = usize::try_from(announced)
             .unwrap_or(0)
             .max(first.len() + second.len());
+        self.enter(expected).await;
         let mut whole = BytesMut::with_capacity(expected);
         whole.extend_from_slice(&first);
         let mut part = second;
         loop {
             self.check_size(whole.len().saturating_add(part.len()))?;
+            self.enter(whole.len()).await;
             whole.extend_from_slice(&part);
             match self.next_part().await? {
                 Some(next) => part = next,
@@ -105,10 +111,15 @@ impl Incoming {
             let decoder = self
                 .decoder
                 .get_or_insert_with(|| EventDecoder::with_limit(limit));
-            match decoder.next_event() {
+            let next = decoder.next_event();
+            let held = decoder.allocated();
+            if next.is_some() {
+                self.place = None;
+            }
+            match next {
                 Some(Ok(event)) => return Ok(Some(event)),
                 Some(Err(error)) => return Err(BodyError::Event(error)),
-                None => {}
+                None => self.enter(held).await,
             }
             match self.next_part().await {
                 Ok(Some(part)) => {
@@ -141,6 +152,13 @@ impl Incoming {
     /// How many bytes have come. A stream that sends only comments is alive: this grows.
     pub fn received(&self) -> u64 {
         self.received
+    }
+
+    /// Waits for a place once so much is held of an answer that is not whole.
+    async fn enter(&mut self, held: usize) {
+        if held > SMALL && self.place.is_none() {
+            self.place = self.pool.enter().await;
+        }
     }
 
     async fn next_part(&mut self) -> Result<Option<Bytes>, BodyError> {
@@ -283,3 +301,6 @@ fn unexpected_encoding(headers: &HeaderMap) -> Option<String> {
 }
 
 const LONGEST_NAME: usize = 64;
+
+/// What may be held of an answer without a place among the large ones.
+const SMALL: usize = 64 * 1024;

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use tokio::runtime::Handle;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
@@ -18,6 +19,8 @@ pub(super) struct Pool {
     state: Mutex<State>,
     idle_timeout: Duration,
     max_idle: usize,
+    /// Places of large answers: whoever sends many at once has the others wait, unread.
+    large: Arc<Semaphore>,
 }
 
 #[derive(Debug, Default)]
@@ -39,7 +42,14 @@ impl Pool {
             state: Mutex::default(),
             idle_timeout,
             max_idle,
+            large: Arc::new(Semaphore::new(LARGE)),
         }
+    }
+
+    /// Waits for a place to read a large answer. It is free again when it is dropped.
+    pub(super) async fn enter(&self) -> Option<OwnedSemaphorePermit> {
+        // Never closed, so that this never fails.
+        Arc::clone(&self.large).acquire_owned().await.ok()
     }
 
     /// The connection to this place that was used last. Whether it still lives is not known.
@@ -125,3 +135,6 @@ async fn sweep(pool: Weak<Pool>, mut next: Instant) {
         }
     }
 }
+
+/// How many large answers of one server are read at once.
+const LARGE: usize = 2;
