@@ -73,7 +73,7 @@ impl Seat {
         } else {
             let seed = seed.wrapping_mul(17).wrapping_add(number as u64);
             let started =
-                TcpProxy::start(house.address, seed).map_err(|error| error.to_string())?;
+                TcpProxy::start(house.gateway.address, seed).map_err(|error| error.to_string())?;
             let url = format!("http://{}/mcp", started.address());
             proxy = Some(started);
             let spec = Spec::url(&url).map_err(|error| error.to_string())?;

@@ -120,7 +120,7 @@ fn soak(
     check_runs(&run, &house);
     check_curves(&run, &samples);
     check_rest(&run, &house, before);
-    if let Err(reason) = house.close(DRAIN) {
+    if let Err(reason) = house.gateway.close(DRAIN) {
         run.ledger().fault(Fault::Leaked, &reason);
     }
     Ok((run, samples))
@@ -214,7 +214,7 @@ fn settle(run: &Arc<Run>, house: &House, runtime: &Handle) {
         thread::sleep(Duration::from_millis(100));
     }
     // A stateless client that is gone may come back for a question: its call waits for it.
-    let parked = || number(house, "switchboard_gateway_calls_parked");
+    let parked = || house.gateway.number("switchboard_gateway_calls_parked");
     let abandoned = run.abandoned.load(Ordering::Relaxed) as f64;
     if !busy.is_empty() && parked() == 0.0 {
         let words = format!("servers {busy:?} are not at rest: {reason}");
@@ -232,12 +232,12 @@ fn settle(run: &Arc<Run>, house: &House, runtime: &Handle) {
     let left = || -> Vec<String> {
         let mut left = Vec::new();
         for name in gauges {
-            let value = number(house, name);
+            let value = house.gateway.number(name);
             if value != 0.0 {
                 left.push(format!("{name} {value}"));
             }
         }
-        let open = number(house, "switchboard_calls_in_flight");
+        let open = house.gateway.number("switchboard_calls_in_flight");
         if open > parked() || parked() > abandoned {
             left.push(format!("{open} calls in flight, {} parked", parked()));
         }
@@ -264,20 +264,6 @@ async fn status(run: &Run, server: usize) -> Result<u64, String> {
         .joined_text()
         .parse()
         .map_err(|_| format!("{:?}", answered.joined_text()))
-}
-
-/// A number of the gateway's own, summed over its labels.
-fn number(house: &House, name: &str) -> f64 {
-    let Ok(page) = house.metrics() else {
-        return f64::NAN;
-    };
-    let lines = page.lines().filter(|line| {
-        let rest = line.strip_prefix(name);
-        rest.is_some_and(|rest| rest.starts_with([' ', '{']))
-    });
-    lines
-        .filter_map(|line| line.rsplit_once(' ')?.1.parse::<f64>().ok())
-        .sum()
 }
 
 /// Are there the servers that are configured, and no others?

@@ -1,19 +1,16 @@
-//! The gateway as it is run, and the servers before it.
+//! The gateway of a run with chaos, and the servers before it.
 
 use std::fs;
-use std::io::{Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
 use switchboard_protocol::Era;
 use switchboard_testkit::fault_proxy::TcpProxy;
 
+use crate::gateway::{Gateway, START, command, config, free_port, wait_for};
 use crate::options::Options;
-use crate::proc;
 
 /// A server, as the gateway is told of it.
 #[derive(Debug)]
@@ -206,24 +203,16 @@ fn http(seed: u64) -> Result<Kind, String> {
     })
 }
 
-fn free_port() -> Result<u16, String> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
-    let address = listener.and_then(|listener| listener.local_addr());
-    address
-        .map(|address| address.port())
-        .map_err(|error| error.to_string())
-}
-
 /// The gateway and all servers.
 #[derive(Debug)]
 pub(crate) struct House {
     pub(crate) servers: Vec<Behind>,
-    pub(crate) address: SocketAddr,
+    pub(crate) gateway: Gateway,
     pub(crate) folder: PathBuf,
-    gateway: PathBuf,
+    /// That of the gateway.
+    binary: PathBuf,
     program: PathBuf,
     clients: usize,
-    child: Child,
 }
 
 impl House {
@@ -235,43 +224,32 @@ impl House {
             server.start(&program)?;
             servers.push(server);
         }
-        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, free_port()?));
-        let config = folder.join("mcp.json");
         let text = config_text(&servers, &program, options.clients);
-        fs::write(&config, text).map_err(|error| error.to_string())?;
-        let log = fs::File::create(folder.join("gateway.log"));
-        let log = log.map_err(|error| error.to_string())?;
-        let mut command = command(&options.gateway, folder);
-        command.arg("serve").arg("--http").arg(address.to_string());
+        fs::write(config(folder), text).map_err(|error| error.to_string())?;
         let callers = format!("callsPerCaller={CALLS_PER_CALLER}");
-        command.args(["--limit", &callers, "--limit", "parkedPerCaller=1000"]);
-        command.args(["--limit", "parked=10000", "--audit"]);
-        command.arg(folder.join("audit.jsonl"));
-        command.arg("--config").arg(&config);
-        command
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(log);
-        let child = command
-            .spawn()
-            .map_err(|error| format!("{}: {error}", options.gateway.display()))?;
-        let house = Self {
+        let audit = folder.join("audit.jsonl").display().to_string();
+        let more = [
+            "--limit",
+            &callers,
+            "--limit",
+            "parkedPerCaller=1000",
+            "--limit",
+            "parked=10000",
+            "--audit",
+            &audit,
+        ];
+        Ok(Self {
             servers,
-            address,
+            gateway: Gateway::start(&options.gateway, folder, &key(0), &more)?,
             folder: folder.to_owned(),
-            gateway: options.gateway.clone(),
+            binary: options.gateway.clone(),
             program,
             clients: options.clients,
-            child,
-        };
-        wait_for("the gateway", START, || {
-            get(house.address, "/healthz").is_ok()
-        })?;
-        Ok(house)
+        })
     }
 
     pub(crate) fn id(&self) -> i32 {
-        self.child.id() as i32
+        self.gateway.id()
     }
 
     /// The configuration as it is to be now.
@@ -280,7 +258,7 @@ impl House {
     }
 
     pub(crate) fn config(&self) -> PathBuf {
-        self.folder.join("mcp.json")
+        config(&self.folder)
     }
 
     pub(crate) fn program(&self) -> &Path {
@@ -294,7 +272,7 @@ impl House {
 
     /// A command of the gateway's own program.
     pub(crate) fn command(&self, words: &[&str]) -> Command {
-        let mut command = command(&self.gateway, &self.folder);
+        let mut command = command(&self.binary, &self.folder);
         command.args(words).arg("--config").arg(self.config());
         command
             .stdin(Stdio::null())
@@ -307,12 +285,12 @@ impl House {
     pub(crate) fn chain(&self, client: usize, mode: &str) -> Result<Vec<String>, String> {
         let file = self.folder.join(format!("chain-{client}.json"));
         let text = json!({"mcpServers": {"gateway": {
-            "url": format!("http://{}/mcp", self.address),
+            "url": self.gateway.url(),
             "headers": {"authorization": format!("Bearer {}", key(client))},
             "x-switchboard": {"era": mode},
         }}});
         fs::write(&file, text.to_string()).map_err(|error| error.to_string())?;
-        let (program, file) = (self.gateway.display(), file.display());
+        let (program, file) = (self.binary.display(), file.display());
         Ok([
             program.to_string(),
             "serve".to_owned(),
@@ -323,61 +301,11 @@ impl House {
         ]
         .to_vec())
     }
-
-    /// What the gateway says of itself.
-    pub(crate) fn metrics(&self) -> Result<String, String> {
-        get(self.address, "/metrics")
-    }
-
-    /// Has the gateway end, and says how it did and what it left behind.
-    pub(crate) fn close(&mut self, patience: Duration) -> Result<(), String> {
-        let before = proc::descendants(self.id());
-        proc::signal(self.id(), rustix::process::Signal::TERM);
-        let until = Instant::now() + patience;
-        let status = loop {
-            match self.child.try_wait() {
-                Ok(Some(status)) => break status,
-                Ok(None) if Instant::now() < until => thread::sleep(Duration::from_millis(20)),
-                _ => return Err("the gateway did not end when it was told to".to_owned()),
-            }
-        };
-        if !status.success() {
-            return Err(format!("the gateway ended with {status}"));
-        }
-        let left: Vec<String> = before
-            .iter()
-            .filter(|found| proc::is_alive(found.id))
-            .map(|found| found.words.join(" "))
-            .collect();
-        match left.is_empty() {
-            true => Ok(()),
-            false => Err(format!("it left processes behind: {}", left.join("; "))),
-        }
-    }
-}
-
-impl Drop for House {
-    fn drop(&mut self) {
-        // Only if it was not closed.
-        if let Ok(None) = self.child.try_wait() {
-            let _ = self.child.kill();
-            let _ = self.child.wait();
-        }
-    }
 }
 
 /// The key of a client.
 pub(crate) fn key(client: usize) -> String {
     format!("key-of-client-{client}-0123456789abcdef")
-}
-
-/// A program that finds its files in this folder only.
-fn command(program: &Path, folder: &Path) -> Command {
-    let mut command = Command::new(program);
-    command.env("XDG_RUNTIME_DIR", folder);
-    command.env("XDG_CACHE_HOME", folder.join("cache"));
-    command.env("XDG_CONFIG_HOME", folder.join("config"));
-    command
 }
 
 fn config_text(servers: &[Behind], program: &Path, clients: usize) -> String {
@@ -396,42 +324,5 @@ fn config_text(servers: &[Behind], program: &Path, clients: usize) -> String {
     format!("{text:#}\n")
 }
 
-fn wait_for(what: &str, limit: Duration, is_there: impl Fn() -> bool) -> Result<(), String> {
-    let until = Instant::now() + limit;
-    while !is_there() {
-        if Instant::now() > until {
-            return Err(format!("{what} did not start"));
-        }
-        thread::sleep(Duration::from_millis(10));
-    }
-    Ok(())
-}
-
-/// Asks for a page.
-fn get(address: SocketAddr, path: &str) -> Result<String, String> {
-    let asked = || -> std::io::Result<String> {
-        let mut stream = TcpStream::connect(address)?;
-        stream.set_read_timeout(Some(Duration::from_secs(10)))?;
-        let key = key(0);
-        write!(
-            stream,
-            "GET {path} HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {key}\r\n\
-             connection: close\r\n\r\n"
-        )?;
-        let mut text = String::new();
-        stream.read_to_string(&mut text)?;
-        Ok(text)
-    };
-    let text = asked().map_err(|error| format!("{path}: {error}"))?;
-    match text.starts_with("HTTP/1.1 200") {
-        true => Ok(text),
-        false => Err(format!(
-            "{path}: {}",
-            text.lines().next().unwrap_or_default()
-        )),
-    }
-}
-
-const START: Duration = Duration::from_secs(30);
 /// More than a client has in flight, less than it has when it is greedy.
 pub(crate) const CALLS_PER_CALLER: usize = 64;

@@ -32,25 +32,53 @@ impl Options {
             plot: None,
             keep: None,
         };
-        let mut words = words.iter();
-        while let Some(word) = words.next() {
-            let value = *words.next().ok_or(format!("{word} wants a value"))?;
-            let wrong = || format!("{word} {value}: not understood");
-            let number = || value.parse::<usize>().ok().filter(|number| *number > 0);
-            match *word {
+        for Said { name, value } in said(words)? {
+            match name {
                 "--gateway" => options.gateway = PathBuf::from(value),
-                "--for" => options.time = read_time(value).ok_or_else(wrong)?,
-                "--clients" => options.clients = number().ok_or_else(wrong)?,
-                "--servers" => options.servers = number().ok_or_else(wrong)?,
-                "--workers" => options.workers = number().ok_or_else(wrong)?,
-                "--seed" => options.seed = value.parse().map_err(|_| wrong())?,
+                "--for" => options.time = time(name, value)?,
+                "--clients" => options.clients = number(name, value)?,
+                "--servers" => options.servers = number(name, value)?,
+                "--workers" => options.workers = number(name, value)?,
+                "--seed" => options.seed = number(name, value)? as u64,
                 "--plot" => options.plot = Some(PathBuf::from(value)),
                 "--keep" => options.keep = Some(PathBuf::from(value)),
-                _ => return Err(format!("unknown option of soak: {word}")),
+                _ => return Err(unknown(name)),
             }
         }
         Ok(options)
     }
+}
+
+/// An option and its value.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Said<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) value: &'a str,
+}
+
+/// Options come with their values, always.
+pub(crate) fn said<'a>(words: &[&'a str]) -> Result<Vec<Said<'a>>, String> {
+    let pairs = words.chunks(2).map(|pair| match pair {
+        [name, value] => Ok(Said { name, value }),
+        rest => Err(format!("{} wants a value", rest.concat())),
+    });
+    pairs.collect()
+}
+
+/// A number above zero.
+pub(crate) fn number(name: &str, value: &str) -> Result<usize, String> {
+    let number = value.parse().ok().filter(|number| *number > 0);
+    number.ok_or_else(|| format!("{name} {value}: not understood"))
+}
+
+/// A span of time.
+pub(crate) fn time(name: &str, value: &str) -> Result<Duration, String> {
+    read_time(value).ok_or_else(|| format!("{name} {value}: not understood"))
+}
+
+/// What is said of an option that nobody knows.
+pub(crate) fn unknown(name: &str) -> String {
+    format!("unknown option of soak: {name}")
 }
 
 /// `90s`, `10m`, `1h`.

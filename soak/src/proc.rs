@@ -26,20 +26,97 @@ pub(crate) struct Sample {
     pub(crate) calls: u64,
 }
 
+/// What is left of things that should be over.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Left {
+    pub(crate) descriptors: usize,
+    pub(crate) threads: usize,
+    /// Processes that run below it.
+    pub(crate) children: usize,
+    /// Those that have ended, and nobody has asked how.
+    pub(crate) zombies: usize,
+    /// In MiB.
+    pub(crate) memory: f64,
+}
+
+impl Left {
+    /// What there is more of than before.
+    pub(crate) fn beyond(self, before: &Self) -> impl Iterator<Item = String> {
+        let pairs = [
+            ("descriptors", before.descriptors, self.descriptors),
+            ("threads", before.threads, self.threads),
+            ("children", before.children, self.children),
+            ("zombies", before.zombies, self.zombies),
+        ];
+        let more = pairs
+            .into_iter()
+            .filter(|(_, before, after)| after > before);
+        let more = more.map(|(what, before, after)| format!("{before} {what}, then {after}"));
+        let most = before.memory * 1.1 + 4.0;
+        let memory = (self.memory > most)
+            .then(|| format!("{:.1} MiB, then {:.1} MiB", before.memory, self.memory));
+        more.chain(memory)
+    }
+}
+
+/// What there is of a process.
+pub(crate) fn left(id: i32) -> Left {
+    let sample = sample(id);
+    let below = descendants(id);
+    let zombies = below.iter().filter(|found| !is_alive(found.id)).count();
+    Left {
+        descriptors: sample.descriptors,
+        threads: sample.threads,
+        children: below.len() - zombies,
+        zombies,
+        memory: sample.memory,
+    }
+}
+
 /// How a process stands.
 pub(crate) fn sample(id: i32) -> Sample {
-    let status = fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
-    let field = |name: &str| {
-        let line = status.lines().find(|line| line.starts_with(name))?;
-        line.split_whitespace().nth(1)?.parse::<usize>().ok()
-    };
     Sample {
-        memory: field("VmRSS:").unwrap_or(0) as f64 / 1024.0,
-        threads: field("Threads:").unwrap_or(0),
+        memory: field(id, "status", "VmRSS:") as f64 / 1024.0,
+        threads: field(id, "status", "Threads:") as usize,
         descriptors: fs::read_dir(format!("/proc/{id}/fd")).map_or(0, Iterator::count),
         processes: descendants(id).len(),
         ..Sample::default()
     }
+}
+
+/// Forgets how much memory a process has taken at most.
+pub(crate) fn forget_peak(id: i32) {
+    // Where that cannot be, the peak is that of its life.
+    let _ = fs::write(format!("/proc/{id}/clear_refs"), "5");
+}
+
+/// The most memory that a process has taken since that was forgotten, in MiB.
+pub(crate) fn peak(id: i32) -> f64 {
+    field(id, "status", "VmHWM:") as f64 / 1024.0
+}
+
+/// How many bytes a process has written, wherever to.
+pub(crate) fn written(id: i32) -> u64 {
+    field(id, "io", "wchar:")
+}
+
+/// A number that Linux says of a process. Zero if it is gone.
+fn field(id: i32, file: &str, name: &str) -> u64 {
+    let text = fs::read_to_string(format!("/proc/{id}/{file}")).unwrap_or_default();
+    let line = text.lines().find(|line| line.starts_with(name));
+    let word = line.and_then(|line| line.split_whitespace().nth(1));
+    word.and_then(|word| word.parse().ok()).unwrap_or(0)
+}
+
+/// All processes that there are.
+pub(crate) fn all() -> Vec<Found> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let ids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    ids.map(|id| Found {
+        id,
+        words: words(id),
+    })
+    .collect()
 }
 
 /// All that a process has started, and what those did.
@@ -93,4 +170,35 @@ pub(crate) fn is_alive(id: i32) -> bool {
 /// Sends a signal. False if nobody is there.
 pub(crate) fn signal(id: i32, signal: Signal) -> bool {
     Pid::from_raw(id).is_some_and(|id| kill_process(id, signal).is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_one_more_is_told_and_less_is_not() {
+        let before = Left {
+            descriptors: 10,
+            threads: 3,
+            children: 1,
+            zombies: 0,
+            memory: 20.0,
+        };
+        assert_eq!(before.beyond(&before).count(), 0);
+        let less = Left {
+            threads: 2,
+            memory: 25.9,
+            ..before
+        };
+        assert_eq!(less.beyond(&before).count(), 0);
+        let more = Left {
+            descriptors: 11,
+            threads: 4,
+            children: 2,
+            zombies: 1,
+            memory: 26.1,
+        };
+        assert_eq!(more.beyond(&before).count(), 5);
+    }
 }

@@ -1,6 +1,9 @@
 //! The only code that prints, and what it prints in the end.
 
 use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 use crate::ledger::{Fault, Ledger};
 use crate::options::Options;
@@ -14,6 +17,57 @@ pub(crate) fn line(text: &str) {
     )]
     {
         println!("{text}");
+    }
+}
+
+/// Says what can be asked for.
+pub(crate) fn help(text: &str) -> ExitCode {
+    line(text);
+    ExitCode::SUCCESS
+}
+
+/// Says how far it is, now and then.
+pub(crate) fn progress(what: &str, done: usize, count: usize) {
+    if done > 0 && done.is_multiple_of(50) {
+        line(&format!("  {what}: {done} of {count}"));
+    }
+}
+
+/// What is counted against us, and the exit code that says whether anything is.
+pub(crate) fn verdict(against: &[String]) -> ExitCode {
+    line(&format!("against it: {}", against.len()));
+    for words in against {
+        line(&format!("  {words}"));
+    }
+    match against.is_empty() {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
+    }
+}
+
+/// An empty folder of a run, that goes with it.
+#[derive(Debug)]
+pub(crate) struct Folder(PathBuf);
+
+impl Folder {
+    pub(crate) fn new(name: &str) -> Result<Self, String> {
+        let own = format!("soak-{name}-{}", std::process::id());
+        let folder = std::env::temp_dir().join(own);
+        // What an earlier run left there.
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+        Ok(Self(folder))
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // It is only in the way.
+        let _ = fs::remove_dir_all(&self.0);
     }
 }
 

@@ -26,6 +26,7 @@ use tokio::net::TcpListener;
 pub(crate) fn run(words: &[&str]) -> Result<ExitCode, String> {
     let mut words = words.iter();
     let (mut name, mut era, mut port, mut runs) = (None, None, None, None);
+    let mut stays = false;
     while let Some(word) = words.next() {
         let value = words.next().ok_or(format!("{word} wants a value"))?;
         match *word {
@@ -33,6 +34,7 @@ pub(crate) fn run(words: &[&str]) -> Result<ExitCode, String> {
             "--era" => era = Some(read_era(value)?),
             "--http" => port = Some(value.parse::<u16>().map_err(|error| error.to_string())?),
             "--runs" => runs = Some(*value),
+            "--stays" => stays = *value == "yes",
             // Only so that one server can be told from its next edition.
             "--edition" => {}
             _ => return Err(format!("serve knows no {word}")),
@@ -61,6 +63,12 @@ pub(crate) fn run(words: &[&str]) -> Result<ExitCode, String> {
             .await
     });
     served.map_err(|error| error.to_string())?;
+    if stays {
+        // Whatever it is told.
+        loop {
+            std::thread::park();
+        }
+    }
     Ok(ExitCode::SUCCESS)
 }
 

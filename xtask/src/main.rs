@@ -136,6 +136,9 @@ cargo xtask <command>
     --seed N       what is done, by chance (1)
     --plot FILE    memory, descriptors, processes and calls as curves
     --keep FOLDER  where the files of the run stay
+  soak cycles      connects and closes, again and again: what is left; `--help` says more
+  soak floods      one peer without measure at a time: memory, and the p99 of a neighbour
+  soak kills       kill -9 of servers, gateways and commands: who lives on, what is torn
   breaks           breaks the code in named ways, one at a time: a test must fail each time
   breaks <name> …  only these; an unknown name lists them
   dist             the program for others, what it is made of (CycloneDX), and their sums

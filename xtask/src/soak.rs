@@ -9,9 +9,15 @@ use crate::process::{self, Show};
 use crate::report::Outcome;
 use crate::workspace::Workspace;
 
-/// Builds everything as it is shipped, and runs with these options.
-pub(crate) fn run(workspace: &Workspace, options: &[&str]) -> Outcome {
-    soak(workspace, "release", options).into()
+/// Builds what is asked for, and runs it with these options: the chaos as it is shipped, the rest
+/// with all checks of a debug build.
+pub(crate) fn run(workspace: &Workspace, words: &[&str]) -> Outcome {
+    match words {
+        [what, options @ ..] if MEASURED.contains(what) => {
+            soak(workspace, "simulation", what, options).into()
+        }
+        options => soak(workspace, "release", "drive", options).into(),
+    }
 }
 
 /// A short run of a build that is there already: what is counted must be nothing, whatever the
@@ -20,11 +26,19 @@ pub(crate) fn check(workspace: &Workspace) -> Outcome {
     if !cfg!(target_os = "linux") {
         return Outcome::not_applicable("what a process leaves behind is seen in /proc only");
     }
-    let options = ["--for", "20s", "--clients", "10", "--workers", "2"];
-    soak(workspace, "dev", &options).into()
+    let runs: [(&str, &[&str]); 2] = [
+        (
+            "drive",
+            &["--for", "20s", "--clients", "10", "--workers", "2"],
+        ),
+        ("cycles", &["--stdio", "50", "--http", "500"]),
+    ];
+    let mut runs = runs.into_iter();
+    runs.try_for_each(|(what, options)| soak(workspace, "dev", what, options))
+        .into()
 }
 
-fn soak(workspace: &Workspace, profile: &str, options: &[&str]) -> Result<(), String> {
+fn soak(workspace: &Workspace, profile: &str, what: &str, options: &[&str]) -> Result<(), String> {
     let mut command = workspace.cargo();
     command.args(["build", "--profile", profile]);
     command.args(["--package", "switchboard-cli"]);
@@ -37,7 +51,13 @@ fn soak(workspace: &Workspace, profile: &str, options: &[&str]) -> Result<(), St
     let programs = workspace.target.join(folder);
     let mut command = Command::new(programs.join("soak"));
     command.current_dir(&workspace.root);
-    command.arg("drive").arg("--gateway");
-    command.arg(programs.join("switchboard")).args(options);
+    command.arg(what);
+    if options != ["--help"] {
+        command.arg("--gateway").arg(programs.join("switchboard"));
+    }
+    command.args(options);
     process::run(&mut command, Show::All)?.check("soak")
 }
+
+/// What has a command of its own beside the chaos.
+const MEASURED: [&str; 3] = ["cycles", "floods", "kills"];
