@@ -70,7 +70,11 @@ impl HttpClient {
     /// When a proxy or roots are set that cannot be used.
     pub fn new(settings: ClientSettings) -> Result<Self, SetupError> {
         let shared = Shared {
-            pool: Arc::new(Pool::new(settings.idle_timeout, settings.max_idle)),
+            pool: Arc::new(Pool::new(
+                settings.idle_timeout,
+                settings.max_idle,
+                settings.limits.bytes,
+            )),
             connector: Connector::new(&settings)?,
             credentials: settings.credentials,
             authorization_attempts: settings.authorization_attempts.max(1),

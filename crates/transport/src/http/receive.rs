@@ -1,4 +1,4 @@
-//! Reads the body of a request, bounded in size and time; of large ones, few of a caller at once.
+//! Reads the body of a request, bounded in size and time, and together with others of its caller.
 //!
 //! A body that arrives in one piece is not copied and sets no timer. What is in it is for
 //! `jsonrpc` to say.
@@ -15,10 +15,10 @@ use http::StatusCode;
 use switchboard_protocol::jsonrpc::{self, ErrorCode, ErrorObject, Malformed};
 
 use super::Principal;
-use super::room::{Rooms, SMALL};
+use super::room::{Place, Rooms};
 
 /// Reads a body of at most `limit` bytes that arrives within `timeout`. A large one waits for
-/// its place among those of this caller, for as long again.
+/// room among those of this caller, for as long again.
 pub(super) async fn receive<B>(
     body: B,
     limit: usize,
@@ -43,14 +43,22 @@ where
     let mut body = pin!(body);
     let mut received = Received::default();
     let mut timer = None;
-    let mut place = None;
+    let mut place = Place::small();
+    // Held for as long as the place is: it is that of all bodies of this caller.
+    let mut room = None;
+    // What is known to be large is not even begun before.
+    let mut wanted = expected.unwrap_or_default();
     loop {
-        let room = match place {
-            Some(_) => usize::MAX,
-            None => SMALL,
-        };
+        if wanted > place.granted() {
+            let room = room.get_or_insert_with(|| rooms.of(caller));
+            let growing = tokio::time::timeout(timeout, place.grow(room, wanted));
+            growing.await.map_err(|_| Unread::NoRoom(timeout))?;
+            // It was not the body that was waited for.
+            timer = None;
+        }
         let step = poll_fn(|cx| {
-            match received.poll_body(body.as_mut(), cx, limit, expected, room) {
+            let granted = place.granted();
+            match received.poll_body(body.as_mut(), cx, limit, expected, granted) {
                 Poll::Ready(outcome) => return Poll::Ready(outcome),
                 Poll::Pending => {}
             }
@@ -61,10 +69,7 @@ where
         if let Step::Whole = step.await? {
             return Ok(received.into_bytes());
         }
-        let entering = tokio::time::timeout(timeout, rooms.enter(caller));
-        place = entering.await.map_err(|_| Unread::NoRoom(timeout))?;
-        // It was not the body that was waited for.
-        timer = None;
+        wanted = received.len();
     }
 }
 
@@ -72,7 +77,7 @@ where
 enum Step {
     /// All of it is there.
     Whole,
-    /// It is larger than may be read without a place.
+    /// It is larger than there is room for.
     Large,
 }
 
@@ -250,23 +255,26 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn of_large_bodies_two_of_a_caller_are_read_at_once() {
-        let rooms = Rooms::default();
+    async fn bodies_that_are_begun_and_not_ended_are_in_the_way_of_their_own_caller_only() {
+        let limit = 256 * 1024;
+        let rooms = Rooms::new(limit);
         let (one, other) = (Principal::new("one"), Principal::new("other"));
-        let read = |body, caller| receive(body, 1 << 20, Duration::from_secs(30), &rooms, caller);
-        let mut first = Box::pin(read(pieces(4, false), Some(&one)));
-        let mut second = Box::pin(read(pieces(4, false), Some(&one)));
-        assert!(!is_ready(first.as_mut()).await);
-        assert!(!is_ready(second.as_mut()).await);
-        let mut third = Box::pin(read(pieces(4, true), Some(&one)));
-        assert!(!is_ready(third.as_mut()).await);
+        let read = |body, caller| receive(body, limit, Duration::from_secs(30), &rooms, caller);
+        let mut begun: Vec<_> = (0..20)
+            .map(|_| Box::pin(read(pieces(6, false), Some(&one))))
+            .collect();
+        for body in &mut begun {
+            assert!(!is_ready(body.as_mut()).await);
+        }
+        let mut next = Box::pin(read(pieces(6, true), Some(&one)));
+        assert!(!is_ready(next.as_mut()).await);
         // Small ones, and those of others, go on.
         assert!(read(pieces(1, true), Some(&one)).await.is_ok());
-        assert!(read(pieces(4, true), Some(&other)).await.is_ok());
-        assert!(read(pieces(4, true), None).await.is_ok());
-        let fourth = read(pieces(4, true), Some(&one)).await;
-        assert!(matches!(fourth, Err(Unread::NoRoom(_))), "{fourth:?}");
-        drop(first);
-        assert_eq!(third.await.unwrap().len(), 4 * 40 * 1024);
+        assert!(read(pieces(6, true), Some(&other)).await.is_ok());
+        assert!(read(pieces(6, true), None).await.is_ok());
+        let refused = read(pieces(6, true), Some(&one)).await;
+        assert!(matches!(refused, Err(Unread::NoRoom(_))), "{refused:?}");
+        begun.clear();
+        assert!(read(pieces(6, true), Some(&one)).await.is_ok());
     }
 }

@@ -1,68 +1,188 @@
-//! Room for large bodies that are on their way: so many of one caller at a time.
+//! Room for large bodies that are on their way: so much of one peer, however many it sends.
 //!
-//! Whoever sends many at once has the others wait, unread, so that what they take up does not
-//! grow with the number of connections. Small bodies need no room.
+//! Those that find no room wait, unread, so that what is held does not grow with the number of
+//! connections. Small bodies need no room.
+//!
+//! ```text
+//! shares   as many bytes as one body may have, for all that are begun
+//! whole    one body that found no share is read to its end: nobody waits for each other for ever
+//! ```
 
 use std::collections::HashMap;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::task::Poll;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::Principal;
 
-/// Who has which room. Callers who are not known share one.
-#[derive(Debug, Default)]
-pub(super) struct Rooms(Mutex<HashMap<Caller, Weak<Semaphore>>>);
+/// The room of one peer.
+#[derive(Debug)]
+pub(super) struct Room {
+    shares: Arc<Semaphore>,
+    whole: Arc<Semaphore>,
+    most: usize,
+}
+
+impl Room {
+    /// Room for bodies of at most so many bytes each.
+    pub(super) fn new(limit: usize) -> Self {
+        let most = limit.div_ceil(SHARE).min(Semaphore::MAX_PERMITS);
+        Self {
+            shares: Arc::new(Semaphore::new(most)),
+            whole: Arc::new(Semaphore::new(1)),
+            most,
+        }
+    }
+}
+
+/// What one body may take up. It is given back when it is dropped.
+#[derive(Debug)]
+pub(super) struct Place {
+    granted: usize,
+    shares: Option<OwnedSemaphorePermit>,
+    whole: Option<OwnedSemaphorePermit>,
+}
+
+impl Place {
+    /// That of a small body.
+    pub(super) const fn small() -> Self {
+        Self {
+            granted: SMALL,
+            shares: None,
+            whole: None,
+        }
+    }
+
+    /// How much may be held.
+    pub(super) const fn granted(&self) -> usize {
+        self.granted
+    }
+
+    /// Waits until so much may be held.
+    pub(super) async fn grow(&mut self, room: &Room, size: usize) {
+        if size <= self.granted {
+            return;
+        }
+        let held = self
+            .shares
+            .as_ref()
+            .map_or(0, OwnedSemaphorePermit::num_permits);
+        let more = (size - self.granted).div_ceil(SHARE);
+        // With all shares it is as large as it may be.
+        let more = more.min(room.most.saturating_sub(held));
+        let shares = u32::try_from(more).unwrap_or(u32::MAX);
+        let mut shares = pin!(Arc::clone(&room.shares).acquire_many_owned(shares));
+        let mut whole = pin!(Arc::clone(&room.whole).acquire_owned());
+        // Neither is ever closed, so that neither fails.
+        let (shares, whole) = poll_fn(|cx| {
+            if let Poll::Ready(shares) = shares.as_mut().poll(cx) {
+                return Poll::Ready((shares.ok(), None));
+            }
+            whole.as_mut().poll(cx).map(|whole| (None, whole.ok()))
+        })
+        .await;
+        match (shares, &mut self.shares) {
+            (None, _) => {
+                self.granted = usize::MAX;
+                self.whole = whole;
+                self.shares = None;
+            }
+            (Some(more), Some(held)) => held.merge(more),
+            (Some(first), none) => *none = Some(first),
+        }
+        if self.whole.is_none() {
+            self.granted = self.granted.saturating_add(more * SHARE);
+        }
+    }
+}
+
+/// The rooms of all callers. Those who are not known share one.
+#[derive(Debug)]
+pub(super) struct Rooms {
+    limit: usize,
+    open: Mutex<HashMap<Caller, Weak<Room>>>,
+}
 
 /// A caller: the issuer of its token, and its name there.
 type Caller = Option<(Option<String>, String)>;
 
 impl Rooms {
-    /// Waits for a place. It is free again when it is dropped.
-    pub(super) async fn enter(&self, caller: Option<&Principal>) -> Option<OwnedSemaphorePermit> {
-        // Never closed, so that this never fails.
-        self.of(caller).acquire_owned().await.ok()
+    pub(super) fn new(limit: usize) -> Self {
+        Self {
+            limit,
+            open: Mutex::default(),
+        }
     }
 
-    fn of(&self, caller: Option<&Principal>) -> Arc<Semaphore> {
+    /// That of a caller.
+    pub(super) fn of(&self, caller: Option<&Principal>) -> Arc<Room> {
         let caller = caller.map(|caller| (caller.issuer.clone(), caller.subject.clone()));
-        let mut rooms = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(room) = rooms.get(&caller).and_then(Weak::upgrade) {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(room) = open.get(&caller).and_then(Weak::upgrade) {
             return room;
         }
         // Nobody is in those, so that only rooms in use are kept.
-        rooms.retain(|_, room| room.strong_count() > 0);
-        let room = Arc::new(Semaphore::new(PLACES));
-        rooms.insert(caller, Arc::downgrade(&room));
+        open.retain(|_, room| room.strong_count() > 0);
+        let room = Arc::new(Room::new(self.limit));
+        open.insert(caller, Arc::downgrade(&room));
         room
     }
 }
 
-/// What may be read of a body before there is room for it.
+/// What may be held of a body without room for it.
 pub(super) const SMALL: usize = 64 * 1024;
 
-/// How many large bodies of one caller are read at once.
-pub(super) const PLACES: usize = 2;
+const SHARE: usize = 64 * 1024;
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
-    #[tokio::test]
-    async fn each_caller_has_its_own_and_what_nobody_uses_is_forgotten() {
-        let rooms = Rooms::default();
-        let (one, other) = (Principal::new("one"), Principal::new("other"));
-        let mut held = Vec::new();
-        for caller in [None, Some(&one), Some(&other)] {
-            for _ in 0..PLACES {
-                held.push(rooms.enter(caller).await);
+    async fn grows(place: &mut Place, room: &Room, size: usize) -> bool {
+        let growing = place.grow(room, size);
+        tokio::time::timeout(Duration::ZERO, growing).await.is_ok()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn however_many_there_are_two_bodies_is_the_most_that_is_held() {
+        let limit = 16 * SHARE;
+        let room = Room::new(limit);
+        let mut places: Vec<Place> = (0..100).map(|_| Place::small()).collect();
+        // All are begun, and grow by turns until nobody can.
+        for size in (SMALL..=limit).step_by(SHARE / 2) {
+            for place in &mut places {
+                grows(place, &room, size).await;
             }
-            let full = rooms.of(caller);
-            assert_eq!(full.available_permits(), 0, "{caller:?}");
         }
-        assert_eq!(rooms.0.lock().unwrap().len(), 3);
-        held.clear();
-        drop(rooms.enter(Some(&one)).await);
-        assert_eq!(rooms.0.lock().unwrap().len(), 1);
+        let is_whole = |place: &Place| place.granted() >= limit;
+        let held = |place: &Place| place.granted().min(limit) - SMALL;
+        assert_eq!(places.iter().filter(|place| is_whole(place)).count(), 1);
+        assert!(places.iter().map(held).sum::<usize>() <= 2 * limit);
+        // The one that can end does, then the next.
+        while let Some(index) = places.iter().position(is_whole) {
+            places.remove(index);
+            for place in &mut places {
+                grows(place, &room, limit).await;
+            }
+        }
+        assert!(places.is_empty(), "{}", places.len());
+    }
+
+    #[test]
+    fn each_caller_has_its_own_and_what_nobody_uses_is_forgotten() {
+        let rooms = Rooms::new(1 << 20);
+        let (one, other) = (Principal::new("one"), Principal::new("other"));
+        let held: Vec<_> = [None, Some(&one), Some(&other), Some(&one)]
+            .map(|caller| rooms.of(caller))
+            .into();
+        assert_eq!(rooms.open.lock().unwrap().len(), 3);
+        drop(held);
+        let _held = rooms.of(Some(&one));
+        assert_eq!(rooms.open.lock().unwrap().len(), 1);
     }
 }

@@ -80,7 +80,7 @@ impl<H: Host> Endpoint<H> {
                 settings,
                 limits,
                 routes,
-                rooms: Rooms::default(),
+                rooms: Rooms::new(limits.bytes),
                 metadata,
                 memories: std::array::from_fn(|_| Mutex::new(Memory::new(limits))),
             }),

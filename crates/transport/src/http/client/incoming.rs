@@ -16,10 +16,10 @@ use bytes::{Bytes, BytesMut};
 use http::HeaderMap;
 use http::header::{CONTENT_ENCODING, TRANSFER_ENCODING};
 use switchboard_protocol::framing::{Event, EventDecoder, EventStreamError};
-use tokio::sync::OwnedSemaphorePermit;
 
 use super::connection::Connection;
 use super::pool::Pool;
+use crate::http::room::Place;
 
 /// A body that is being received.
 #[derive(Debug)]
@@ -32,8 +32,8 @@ pub struct Incoming {
     /// An encoding that was not asked for.
     encoding: Option<String>,
     decoder: Option<EventDecoder>,
-    /// Its place among the large answers that are read at once.
-    place: Option<OwnedSemaphorePermit>,
+    /// What may be held of it.
+    place: Place,
 }
 
 impl Incoming {
@@ -51,7 +51,7 @@ impl Incoming {
             received: 0,
             encoding: unexpected_encoding(headers),
             decoder: None,
-            place: None,
+            place: Place::small(),
         };
         if is_empty {
             incoming.release();
@@ -84,13 +84,13 @@ impl Incoming {
         let expected = usize::try_from(announced)
             .unwrap_or(0)
             .max(first.len() + second.len());
-        self.enter(expected).await;
+        self.grow(expected).await;
         let mut whole = BytesMut::with_capacity(expected);
         whole.extend_from_slice(&first);
         let mut part = second;
         loop {
             self.check_size(whole.len().saturating_add(part.len()))?;
-            self.enter(whole.len()).await;
+            self.grow(whole.len() + part.len()).await;
             whole.extend_from_slice(&part);
             match self.next_part().await? {
                 Some(next) => part = next,
@@ -112,14 +112,15 @@ impl Incoming {
                 .decoder
                 .get_or_insert_with(|| EventDecoder::with_limit(limit));
             let next = decoder.next_event();
-            let held = decoder.allocated();
+            // It may have room for more than it will ever hold.
+            let held = decoder.allocated().min(limit);
             if next.is_some() {
-                self.place = None;
+                self.place = Place::small();
             }
             match next {
                 Some(Ok(event)) => return Ok(Some(event)),
                 Some(Err(error)) => return Err(BodyError::Event(error)),
-                None => self.enter(held).await,
+                None => self.grow(held).await,
             }
             match self.next_part().await {
                 Ok(Some(part)) => {
@@ -154,11 +155,9 @@ impl Incoming {
         self.received
     }
 
-    /// Waits for a place once so much is held of an answer that is not whole.
-    async fn enter(&mut self, held: usize) {
-        if held > SMALL && self.place.is_none() {
-            self.place = self.pool.enter().await;
-        }
+    /// Waits until so much may be held of an answer that is not whole.
+    async fn grow(&mut self, size: usize) {
+        self.place.grow(self.pool.room(), size).await;
     }
 
     async fn next_part(&mut self) -> Result<Option<Bytes>, BodyError> {
@@ -301,6 +300,3 @@ fn unexpected_encoding(headers: &HeaderMap) -> Option<String> {
 }
 
 const LONGEST_NAME: usize = 64;
-
-/// What may be held of an answer without a place among the large ones.
-const SMALL: usize = 64 * 1024;

@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use tokio::runtime::Handle;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use super::connection::Connection;
 use super::target::Target;
+use crate::http::room::Room;
 
 /// The idle connections of a client, to all places.
 #[derive(Debug)]
@@ -19,8 +19,8 @@ pub(super) struct Pool {
     state: Mutex<State>,
     idle_timeout: Duration,
     max_idle: usize,
-    /// Places of large answers: whoever sends many at once has the others wait, unread.
-    large: Arc<Semaphore>,
+    /// For answers that are on their way.
+    room: Room,
 }
 
 #[derive(Debug, Default)]
@@ -37,19 +37,18 @@ struct Idle {
 }
 
 impl Pool {
-    pub(super) fn new(idle_timeout: Duration, max_idle: usize) -> Self {
+    pub(super) fn new(idle_timeout: Duration, max_idle: usize, limit: usize) -> Self {
         Self {
             state: Mutex::default(),
             idle_timeout,
             max_idle,
-            large: Arc::new(Semaphore::new(LARGE)),
+            room: Room::new(limit),
         }
     }
 
-    /// Waits for a place to read a large answer. It is free again when it is dropped.
-    pub(super) async fn enter(&self) -> Option<OwnedSemaphorePermit> {
-        // Never closed, so that this never fails.
-        Arc::clone(&self.large).acquire_owned().await.ok()
+    /// Where answers that are on their way have their room.
+    pub(super) const fn room(&self) -> &Room {
+        &self.room
     }
 
     /// The connection to this place that was used last. Whether it still lives is not known.
@@ -135,6 +134,3 @@ async fn sweep(pool: Weak<Pool>, mut next: Instant) {
         }
     }
 }
-
-/// How many large answers of one server are read at once.
-const LARGE: usize = 2;

@@ -65,7 +65,7 @@ async fn an_answer_is_the_same_wherever_it_is_cut_and_none_where_it_ends_early()
 }
 
 #[tokio::test]
-async fn of_large_answers_two_of_a_server_are_read_at_once() {
+async fn what_is_held_of_all_large_answers_of_a_server_is_bounded() {
     let server = Raw::start(|_, mut peer| async move {
         peer.request().await;
         peer.say("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\ndata: ")
@@ -74,7 +74,7 @@ async fn of_large_answers_two_of_a_server_are_read_at_once() {
         peer.closed().await;
     });
     let server = server.await;
-    let client = client(|_| {});
+    let client = client(|settings| settings.limits.bytes = WHOLE * 5 / 4);
     let mut bodies = Vec::new();
     for _ in 0..3 {
         let received = client.send(post(&server.url("/mcp"))).await.unwrap();
