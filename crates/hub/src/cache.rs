@@ -81,10 +81,13 @@ fn write_file(folder: &Path, server: &ServerConfig, catalog: MemberCatalog) -> i
         return Ok(());
     }
     create_folder(folder)?;
+    sweep(folder, &name);
     // Whoever reads meanwhile sees the old one or the new one.
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     let new = folder.join(format!("{name}.{}-{count}.new", std::process::id()));
     let written = create(&new).and_then(|mut file| {
+        // Not every disk has locks; then it may be taken for one that nobody writes any more.
+        let _ = file.lock();
         file.write_all(&text)?;
         fs::rename(&new, &path)
     });
@@ -92,6 +95,20 @@ fn write_file(folder: &Path, server: &ServerConfig, catalog: MemberCatalog) -> i
         let _ = fs::remove_file(&new);
     }
     written
+}
+
+/// Removes what was being written by whoever was killed. Whoever still writes holds a lock.
+fn sweep(folder: &Path, name: &str) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let other = entry.file_name();
+        let other = other.to_string_lossy();
+        let rest = other.strip_prefix(name);
+        if rest.is_some_and(|rest| rest.starts_with('.') && rest.ends_with(".new"))
+            && File::open(entry.path()).is_ok_and(|file| file.try_lock().is_ok())
+        {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
 }
 
 #[cfg(unix)]
@@ -198,6 +215,25 @@ mod tests {
         text.push(b' ');
         fs::write(&path, &text).unwrap();
         assert_eq!(read_file(&folder, &server), None);
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn what_was_left_by_whoever_was_killed_is_removed_and_what_is_written_stays() {
+        let folder = folder("left");
+        let server = ServerConfig::command("one", ["program"]);
+        create_folder(&folder).unwrap();
+        let name = file_name("one");
+        let left = folder.join(format!("{name}.4000001-0.new"));
+        fs::write(&left, "{\"vers").unwrap();
+        let busy = folder.join(format!("{name}.4000002-0.new"));
+        let writing = create(&busy).unwrap();
+        writing.lock().unwrap();
+        let other = folder.join(format!("{}.4000001-0.new", file_name("other")));
+        fs::write(&other, "").unwrap();
+        write_file(&folder, &server, catalog()).unwrap();
+        assert_eq!(read_file(&folder, &server), Some(catalog()));
+        assert!(!left.exists() && busy.exists() && other.exists());
         fs::remove_dir_all(&folder).unwrap();
     }
 

@@ -1,7 +1,8 @@
 //! Reading a file, and replacing it as a whole.
 //!
 //! The new text is written beside the old one and renamed, so that whoever reads sees the one or
-//! the other. A file that was changed since it was read is left alone.
+//! the other. A file that was changed since it was read is left alone. What somebody was writing
+//! when they were killed is removed by whoever writes next.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -88,6 +89,7 @@ impl EditedFile {
         if let Some(old) = &old {
             old.lock()?;
         }
+        self.sweep(folder);
         let beside = self.beside();
         let outcome = self.write_beside(&beside, bytes, old.as_ref());
         if !matches!(outcome, Ok(true)) {
@@ -101,10 +103,13 @@ impl EditedFile {
             .write(true)
             .create_new(true)
             .open(beside)?;
-        file.write_all(bytes)?;
+        // Not every disk has locks; then it may be taken for one that nobody writes any more.
+        let _ = file.lock();
+        // Before there is anything to be read in it.
         if let Some(old) = old {
             keep_rights(old, &file)?;
         }
+        file.write_all(bytes)?;
         file.sync_all()?;
         let now = match fs::read(&self.real) {
             Ok(bytes) => Some(bytes),
@@ -125,15 +130,43 @@ impl EditedFile {
                 Ok(true)
             }
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+            // Somebody has swept it away, who makes the same file.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
             // Not every disk has links.
             Err(_) => fs::rename(beside, &self.real).map(|()| true),
         }
     }
 
+    /// Removes what others have left beside it. Whoever still writes holds a lock.
+    fn sweep(&self, folder: &Path) {
+        let folder = match folder.as_os_str().is_empty() {
+            true => Path::new("."),
+            false => folder,
+        };
+        let begins = self.beside_begins();
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            let number = name
+                .strip_prefix(&*begins)
+                .and_then(|rest| rest.strip_suffix(".tmp"));
+            if number.is_some_and(|number| number.parse::<u32>().is_ok())
+                && File::open(entry.path()).is_ok_and(|file| file.try_lock().is_ok())
+            {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
+
     fn beside(&self) -> PathBuf {
-        let name = self.real.file_name().unwrap_or_default().to_string_lossy();
         let number = std::process::id();
-        self.real.with_file_name(format!(".{name}.{number}.tmp"))
+        let name = format!("{}{number}.tmp", self.beside_begins());
+        self.real.with_file_name(name)
+    }
+
+    fn beside_begins(&self) -> String {
+        let name = self.real.file_name().unwrap_or_default().to_string_lossy();
+        format!(".{name}.")
     }
 }
 
@@ -198,6 +231,31 @@ mod tests {
         assert!(file.is_new() && text.is_empty());
         file.replace("{}").unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "{}");
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn what_was_left_by_whoever_was_killed_is_removed_and_what_is_written_stays() {
+        let folder = folder("left");
+        let path = folder.join("a.json");
+        fs::write(&path, "one").unwrap();
+        let ours = folder.join(format!(".a.json.{}.tmp", std::process::id()));
+        let left = [folder.join(".a.json.4000001.tmp"), ours];
+        for left in &left {
+            fs::write(left, "hal").unwrap();
+        }
+        let others = [folder.join(".b.json.4.tmp"), folder.join(".a.json.x.tmp")];
+        for other in &others {
+            fs::write(other, "not ours").unwrap();
+        }
+        let busy = folder.join(".a.json.4000002.tmp");
+        let writing = File::create(&busy).unwrap();
+        writing.lock().unwrap();
+        let (file, _) = EditedFile::open(&path).unwrap();
+        file.replace("two").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "two");
+        assert!(left.iter().all(|left| !left.exists()));
+        assert!(busy.exists() && others.iter().all(|other| other.exists()));
         fs::remove_dir_all(&folder).unwrap();
     }
 
