@@ -114,6 +114,8 @@ struct Seen {
     stderr: Option<Stderr>,
     exit: Option<Exit>,
     restarts: bool,
+    /// Bytes of answers to its questions that wait to be written, at most: since all was.
+    answers: usize,
 }
 
 impl<R, W> Connection<R, W>
@@ -133,6 +135,7 @@ where
                 stderr: process.as_ref().map(Process::stderr),
                 exit: None,
                 restarts: false,
+                answers: 0,
             },
             process,
             timer: Timer::default(),
@@ -153,8 +156,14 @@ where
             self.take_commands(cx);
             // What is asked for is on its way while what has come is taken.
             self.flush(cx);
+            // Who asks and does not take the answers is not heard any more until they are taken.
+            let is_heard = self.seen.answers < self.limits.bytes;
             let portion = self.portion();
-            let taken = self.take_lines(portion);
+            let taken = if is_heard {
+                self.take_lines(portion)
+            } else {
+                0
+            };
             lines += taken;
             self.keep_time();
             if self.seen.restarts {
@@ -172,12 +181,12 @@ where
                 self.desk.release(now(), &mut wire);
                 continue;
             }
-            if taken >= portion {
+            if is_heard && taken >= portion {
                 // Those who have their answers go on before more is taken.
                 cx.waker().wake_by_ref();
                 return Poll::Pending;
             }
-            if !self.is_read {
+            if is_heard && !self.is_read {
                 match self.lines.poll_read(cx) {
                     Poll::Ready(Ok(true)) => {
                         reads += 1;
@@ -213,7 +222,10 @@ where
     /// Writes what is to be written, and says whether that is all.
     fn flush(&mut self, cx: &mut Context<'_>) -> bool {
         match self.lines.poll_flush(cx) {
-            Poll::Ready(Ok(())) => true,
+            Poll::Ready(Ok(())) => {
+                self.seen.answers = 0;
+                true
+            }
             Poll::Ready(Err(error)) => {
                 self.lose(format!("its input cannot be written to: {error}"));
                 true
@@ -409,7 +421,12 @@ struct PipeWire<'a, R, W> {
 
 impl<R, W> Wire for PipeWire<'_, R, W> {
     fn send(&mut self, _: Lane, message: Message) {
+        let before = self.lines.queued();
         self.lines.send(&message);
+        if matches!(message, Message::Response(_)) {
+            let more = self.lines.queued().saturating_sub(before);
+            self.seen.answers = self.seen.answers.saturating_add(more);
+        }
     }
 
     fn depart(&mut self, request: &Departure<'_>) {

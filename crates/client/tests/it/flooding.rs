@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use switchboard_client::memory::pair_holding;
-use switchboard_client::{Client, NoHost};
+use switchboard_client::{Client, Limits, NoHost, Spec};
 use switchboard_testkit::faulty::Eras;
 
 use crate::case::alive;
@@ -60,6 +60,29 @@ async fn a_call_that_is_overdue_ends_in_the_middle_of_a_flood() {
     peer.answer(&request, text("too late")).await;
     let error = call.await.unwrap().expect_err("it is answered too late");
     assert!(error.is_timeout(), "{error}");
+    client.close().await;
+}
+
+#[tokio::test]
+async fn a_server_that_asks_without_end_and_takes_no_answer_is_not_heard_for_ever() {
+    let mut limits = Limits::default();
+    limits.message.bytes = 64 * 1024;
+    let spec = Spec::in_memory().name("asks").limits(limits);
+    let (client, mut peer) = Peer::open_as(pair_holding(64 * 1024), spec, false, NoHost).await;
+    let asked = |id: usize| {
+        json!({"jsonrpc": "2.0", "id": id, "method": "sampling/createMessage",
+            "params": {"messages": [], "maxTokens": 1}})
+    };
+    let piece: String = (0..100).map(|id| format!("{}\n", asked(id))).collect();
+    let mut written = 0;
+    // It stops being read: what it may write is what pipes and queues hold.
+    while tokio::time::timeout(Duration::from_millis(500), peer.raw(&piece))
+        .await
+        .is_ok()
+    {
+        written += piece.len();
+        assert!(written < 4 * 1024 * 1024, "all of it is taken in");
+    }
     client.close().await;
 }
 

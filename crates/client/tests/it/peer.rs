@@ -22,7 +22,18 @@ impl Peer {
 
     /// The same on this pipe.
     pub(crate) async fn open_on(
+        pipe: (End, End),
+        is_stateless: bool,
+        host: impl Host,
+    ) -> (Client, Self) {
+        let spec = Spec::in_memory().name("faulty");
+        Self::open_as(pipe, spec, is_stateless, host).await
+    }
+
+    /// The same with these settings.
+    pub(crate) async fn open_as(
         (ours, theirs): (End, End),
+        spec: Spec,
         is_stateless: bool,
         host: impl Host,
     ) -> (Client, Self) {
@@ -31,7 +42,6 @@ impl Peer {
             read: BufReader::new(read).lines(),
             write,
         };
-        let spec = Spec::in_memory().name("faulty");
         let connecting = Client::connect_in_memory_as(ours, spec, host);
         let opening = async {
             let probe = peer.next().await;
