@@ -80,18 +80,19 @@ pub(crate) async fn work(run: Arc<Run>, seat: Arc<Seat>, mut dice: Dice) {
             seat: &seat,
             server,
         };
-        match dice.roll(100) {
-            0..5 => worker.slow(&mut dice).await,
-            5..11 => worker.steps(&mut dice).await,
-            11..17 => worker.ask("ask").await,
-            17..20 => worker.ask("sample").await,
-            20..26 => worker.cancel(&mut dice).await,
-            26..28 => worker.late(&mut dice).await,
-            28..31 => worker.list(&client).await,
-            31..34 => worker.subscribe(&mut dice).await,
-            34..36 => worker.read(&client, &mut dice).await,
-            36..39 => worker.banned().await,
-            39 if dice.roll(20) == 0 => worker.burst(&mut dice).await,
+        // In thousandths. What waits is seldom: it would be most of what there is.
+        match dice.roll(1_000) {
+            0..20 => worker.slow(&mut dice).await,
+            20..60 => worker.steps(&mut dice).await,
+            60..110 => worker.ask("ask").await,
+            110..135 => worker.ask("sample").await,
+            135..175 => worker.cancel(&mut dice).await,
+            175..185 => worker.late(&mut dice).await,
+            185..195 => worker.list(&client).await,
+            195..225 => worker.subscribe(&mut dice).await,
+            225..245 => worker.read(&client, &mut dice).await,
+            245..270 => worker.banned().await,
+            270 if dice.roll(2) == 0 => worker.burst(&mut dice).await,
             _ => worker.echo(&mut dice).await,
         }
     }
@@ -169,7 +170,7 @@ impl Worker<'_> {
     }
 
     async fn slow(&self, dice: &mut Dice) {
-        let (payload, wait) = (payload(dice), 20 + dice.roll(300));
+        let (payload, wait) = (payload(dice), 20 + dice.roll(200));
         if let Some(made) = self.make("echo", &payload, wait) {
             self.finish(made, "slow", Expected::Answer, &payload, DEADLINE)
                 .await;
@@ -234,7 +235,7 @@ impl Worker<'_> {
 
     /// A call with a deadline that it cannot keep.
     async fn late(&self, dice: &mut Dice) {
-        let limit = Duration::from_millis(50 + dice.roll(300));
+        let limit = Duration::from_millis(50 + dice.roll(150));
         if let Some(mut made) = self.make("echo", "", 30_000) {
             made.call = made.call.deadline(limit);
             self.finish(made, "deadline", Expected::Deadline, "", limit)
@@ -521,9 +522,9 @@ fn is_unknown(words: &str) -> bool {
 
 /// Mostly little, at times a lot; with what is hard to write in JSON.
 fn payload(dice: &mut Dice) -> String {
-    let length = match dice.roll(100) {
+    let length = match dice.roll(1_000) {
         0 => 100_000,
-        1..10 => dice.roll(4_000),
+        1..50 => dice.roll(4_000),
         _ => dice.roll(100),
     };
     let letters = ['a', 'Z', '7', ' ', '"', '\\', '\n', 'é', '界', '🙂'];

@@ -27,7 +27,7 @@ impl Options {
             time: Duration::from_secs(60),
             clients: 20,
             servers: 10,
-            workers: 4,
+            workers: 10,
             seed: 1,
             plot: None,
             keep: None,

@@ -132,7 +132,7 @@ cargo xtask <command>
     --input FILE   one input once more, such as a finding
   soak             a real gateway under load and faults: lost, wrong, hung, leaked
     --for TIME     how long: 90s, 10m, 1h (60s)
-    --clients N    how many of them (20); --servers N: of these (10); --workers N: calls each (4)
+    --clients N    how many of them (20); --servers N: of these (10); --workers N: calls each (10)
     --seed N       what is done, by chance (1)
     --plot FILE    memory, descriptors, processes and calls as curves
     --keep FOLDER  where the files of the run stay

@@ -39,7 +39,7 @@ pub(super) fn rounds(
         let known = proc::descendants(child.id() as i32);
         let _ = child.kill();
         let _ = child.wait();
-        match traces::gone(&known, place.path(), &[], GONE) {
+        match traces::gone(&known, place.path(), GONE) {
             Ok(took) => kills.of(what).gone.push(took),
             Err(words) => kills.fault(what, round, &words),
         }

@@ -38,7 +38,7 @@ pub(super) fn rounds(
             _ => at_work(place, runtime, round, dice)?,
         };
         let limit = if is_stubborn { KILLED } else { OBEYED };
-        match traces::gone(&known, place.path(), &[], limit) {
+        match traces::gone(&known, place.path(), limit) {
             Ok(_) => kills.of(what).gone.push(killed.elapsed()),
             Err(words) => kills.fault(what, round, &words),
         }

@@ -49,7 +49,7 @@ pub(super) fn rounds(
                 .call(&tool)
                 .arg("caller", "midst")
                 .arg("number", number)
-                .arg("wait", 60_000);
+                .arg("wait", WAIT);
             calls.spawn_on(call.into_future(), runtime.handle());
         }
         thread::sleep(Duration::from_micros(dice.roll(20_000)));
@@ -63,7 +63,7 @@ pub(super) fn rounds(
         };
         let killed = Instant::now();
         proc::signal(victim.id, Signal::KILL);
-        match traces::gone(&below, &place.path().join("none"), &[], GONE) {
+        match traces::gone(&below, &place.path().join("none"), GONE) {
             Ok(took) => kills.of(what).gone.push(took),
             Err(words) => kills.fault(what, round, &words),
         }
@@ -107,7 +107,9 @@ fn server(place: &Place, name: &str, dice: &mut Dice) -> (&'static str, Value) {
 }
 
 const CALLS: u64 = 4;
+/// Longer than it takes until the server is killed. Who calls after that has the next one.
+const WAIT: u64 = 2_000;
 /// For those below a server that is killed: their input ends.
 const GONE: Duration = Duration::from_secs(10);
 /// For calls in flight.
-const TOLD: Duration = Duration::from_secs(5);
+const TOLD: Duration = Duration::from_secs(10);
