@@ -92,7 +92,7 @@ pub(crate) async fn work(run: Arc<Run>, seat: Arc<Seat>, mut dice: Dice) {
             195..225 => worker.subscribe(&mut dice).await,
             225..245 => worker.read(&client, &mut dice).await,
             245..270 => worker.banned().await,
-            270 if dice.roll(2) == 0 => worker.burst(&mut dice).await,
+            270 if dice.roll(8) == 0 => worker.burst(&mut dice).await,
             _ => worker.echo(&mut dice).await,
         }
     }

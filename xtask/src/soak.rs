@@ -26,12 +26,13 @@ pub(crate) fn check(workspace: &Workspace) -> Outcome {
     if !cfg!(target_os = "linux") {
         return Outcome::not_applicable("what a process leaves behind is seen in /proc only");
     }
-    let runs: [(&str, &[&str]); 2] = [
+    let runs: [(&str, &[&str]); 3] = [
         (
             "drive",
             &["--for", "20s", "--clients", "10", "--workers", "2"],
         ),
         ("cycles", &["--stdio", "50", "--http", "500"]),
+        ("kills", &["--count", "9"]),
     ];
     let mut runs = runs.into_iter();
     runs.try_for_each(|(what, options)| soak(workspace, "dev", what, options))
