@@ -116,21 +116,12 @@ fn user(asked: &Arc<Mutex<u32>>) -> Handlers {
 
 #[tokio::test]
 async fn of_those_who_were_sent_to_pages_the_oldest_is_forgotten() {
-    let (gateway, mut server) = by_hand();
-    let connecting = tokio::spawn(gateway.connect_all());
+    let (gateway, mut server) = by_hand().await;
     let (heard, mut hearing) = tokio::sync::mpsc::unbounded_channel();
     let user = Handlers::new()
         .on_url(|_, _| async { Ok(ElicitResult::new(ElicitAction::Accept)) })
         .on_change(move |change| drop(heard.send(change)));
-    let connected = connect(&gateway, Era::Handshake, user);
-    let list = server.hear("tools/list").await;
-    server
-        .say(
-            json!({"jsonrpc": "2.0", "id": list["id"], "result": {"tools": [
-            {"name": "work", "inputSchema": {"type": "object"}}]}}),
-        )
-        .await;
-    let client = connected.await;
+    let client = connect(&gateway, Era::Handshake, user).await;
     let (waiting, id) = call(&client, &mut server).await;
     for number in 0..=1_024 {
         let question = format!("q{number}");

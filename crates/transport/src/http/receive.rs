@@ -109,6 +109,7 @@ impl Unread {
         match self {
             Self::TooLarge { .. } => Some("message"),
             Self::TimedOut(_) => Some("bodySeconds"),
+            Self::NoRoom(_) => Some(BODIES),
             Self::Broken => None,
         }
     }
@@ -127,9 +128,11 @@ impl Unread {
             Self::TimedOut(timeout) => jsonrpc::Response::without_id(ErrorObject::invalid_request(
                 format!("the body did not arrive within {timeout:?}"),
             )),
-            Self::NoRoom(timeout) => jsonrpc::Response::without_id(ErrorObject::new(
+            Self::NoRoom(timeout) => jsonrpc::Response::without_id(ErrorObject::over_limit(
                 ErrorCode::BUSY,
                 format!("other large bodies of this caller were read for {timeout:?}"),
+                BODIES,
+                None,
             )),
             Self::Broken => jsonrpc::Response::without_id(ErrorObject::invalid_request(
                 "the body is incomplete or its framing is broken",
@@ -137,6 +140,9 @@ impl Unread {
         }
     }
 }
+
+/// The name of the limit of all bodies of one caller that are not whole.
+const BODIES: &str = "bodies";
 
 /// What has arrived: one piece as it came, or several joined.
 #[derive(Default)]
