@@ -1,9 +1,11 @@
 //! Chance that is read off bytes.
 
+use std::collections::VecDeque;
+
 /// The bytes, one after another; behind their end, numbers that depend on all of them.
 #[derive(Debug)]
 pub(crate) struct Random {
-    bytes: std::vec::IntoIter<u8>,
+    bytes: VecDeque<u8>,
     state: u64,
 }
 
@@ -13,7 +15,7 @@ impl Random {
             (digest ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01B3)
         });
         Self {
-            bytes: data.to_vec().into_iter(),
+            bytes: data.iter().copied().collect(),
             state: digest | 1,
         }
     }
@@ -38,7 +40,7 @@ impl Random {
 
     /// The next byte, or one of xorshift64*.
     fn byte(&mut self) -> usize {
-        if let Some(byte) = self.bytes.next() {
+        if let Some(byte) = self.bytes.pop_front() {
             return usize::from(byte);
         }
         self.state ^= self.state >> 12;
