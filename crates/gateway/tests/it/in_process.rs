@@ -152,7 +152,6 @@ async fn of_those_who_were_sent_to_pages_the_oldest_is_forgotten() {
         .say(json!({"jsonrpc": "2.0", "id": id, "result": {"content": []}}))
         .await;
     soon(waiting).await.unwrap();
-    drop(connecting);
 }
 
 /// Has a client call, and gives the id that the server hears it under.
