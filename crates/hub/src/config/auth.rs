@@ -113,9 +113,7 @@ impl<'s, 'a> Said<'s, 'a> {
                 .some_template(Shows::References)
                 .map(AuthConfig::Bearer)
         } else if let Some(variable) = &self.token_variable {
-            let name = variable.text();
-            let token = name.map(|name| Template::variable(name, variable.position()));
-            token.map(AuthConfig::Bearer)
+            variable.variable().map(AuthConfig::Bearer)
         } else if let Some(oauth) = &self.oauth {
             switched(oauth)
         } else if let Some(auth) = &self.auth {

@@ -107,6 +107,17 @@ impl<'s, 'a> Field<'s, 'a> {
         }
     }
 
+    /// What a variable holds, of which the name is given.
+    pub(super) fn variable(&self) -> Option<Template> {
+        let name = self.text()?;
+        // What none can have, and what would end a reference to it.
+        if name.is_empty() || name.contains(['\0', '=', '$', '{', '}']) {
+            self.wrong_value("the name of a variable");
+            return None;
+        }
+        Some(Template::variable(name, self.position()))
+    }
+
     pub(super) fn boolean(&self) -> Option<bool> {
         match self.value {
             Value::BooleanLit(boolean) => Some(boolean.value),

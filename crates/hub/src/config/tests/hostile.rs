@@ -49,6 +49,15 @@ fn zero_bytes_are_refused() {
 }
 
 #[test]
+fn what_no_variable_can_be_called_is_refused() {
+    for name in ["", r"\u0000", "A=B", "A}", "${A}"] {
+        let server = format!(r#"{{"url": "https://e.com", "bearerTokenEnv": "{name}"}}"#);
+        let config = read(&format!(r#"{{"mcpServers": {{"a": {server}}}}}"#));
+        assert_eq!(config.broken, ["a"], "{name}");
+    }
+}
+
+#[test]
 fn deep_nesting_is_an_error_and_not_an_overflow() {
     let deep = |open: &str, close: &str, levels: usize| {
         format!(

@@ -126,11 +126,8 @@ pub(super) fn variable_headers(object: &Field<'_, '_>) -> Option<Vec<(String, Te
     let members = object.object()?;
     let mut headers = Vec::new();
     for field in members.all() {
-        if let Some(name) = field.text() {
-            headers.push((
-                field.name.to_owned(),
-                Template::variable(name, field.position()),
-            ));
+        if let Some(value) = field.variable() {
+            headers.push((field.name.to_owned(), value));
         }
     }
     Some(headers)
