@@ -410,8 +410,8 @@ pub(super) const BREAKS: &[Break] = &[
         name: "terminal-is-commanded",
         what: "what servers write commands the terminal",
         file: "crates/cli/src/output/clean.rs",
-        find: "        _ if character.is_control() => true,",
-        replace: "        _ if character.is_control() => false,",
+        find: "        _ => character.is_control() || is_invisible(character),",
+        replace: "        _ => is_invisible(character),",
         suite: Suite {
             package: "switchboard-cli",
             filter: "output",

@@ -83,7 +83,7 @@ async fn a_connection_that_breaks_is_the_error_of_its_call_alone() {
             answers("byte-by-byte"),
             // 63
             fails("not-http", Class::Peer, &["not HTTP/1.1"]),
-            fails("bad-chunk", Class::Peer, &["chunk size"]),
+            fails("bad-chunk", Class::Peer, &["chunk has no size"]),
             fails("two-lengths", Class::Peer, &["HTTP"]),
             fails("header-bomb", Class::Peer, &["headers", "limit"]),
             fails("long-header", Class::Peer, &["headers", "limit"]),
