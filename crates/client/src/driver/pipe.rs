@@ -159,10 +159,9 @@ where
             // Who asks and does not take the answers is not heard any more until they are taken.
             let is_heard = self.seen.answers < self.limits.bytes;
             let portion = self.portion();
-            let taken = if is_heard {
-                self.take_lines(portion)
-            } else {
-                0
+            let taken = match is_heard {
+                true => self.take_lines(portion),
+                false => 0,
             };
             lines += taken;
             self.keep_time();
@@ -181,7 +180,11 @@ where
                 self.desk.release(now(), &mut wire);
                 continue;
             }
-            if is_heard && taken >= portion {
+            if is_flushed && !is_heard {
+                // They were taken just now: what it said meanwhile is heard.
+                continue;
+            }
+            if taken >= portion {
                 // Those who have their answers go on before more is taken.
                 cx.waker().wake_by_ref();
                 return Poll::Pending;
@@ -227,6 +230,8 @@ where
                 true
             }
             Poll::Ready(Err(error)) => {
+                // Nobody waits for them any more.
+                self.seen.answers = 0;
                 self.lose(format!("its input cannot be written to: {error}"));
                 true
             }

@@ -63,17 +63,25 @@ async fn a_call_that_is_overdue_ends_in_the_middle_of_a_flood() {
     client.close().await;
 }
 
-#[tokio::test]
-async fn a_server_that_asks_without_end_and_takes_no_answer_is_not_heard_for_ever() {
+/// A client that takes in few bytes at once, and a server that asks it something.
+async fn asking() -> (Client, Peer, String) {
     let mut limits = Limits::default();
     limits.message.bytes = 64 * 1024;
     let spec = Spec::in_memory().name("asks").limits(limits);
-    let (client, mut peer) = Peer::open_as(pair_holding(64 * 1024), spec, false, NoHost).await;
+    let (client, peer) = Peer::open_as(pair_holding(64 * 1024), spec, false, NoHost).await;
     let asked = |id: usize| {
         json!({"jsonrpc": "2.0", "id": id, "method": "sampling/createMessage",
             "params": {"messages": [], "maxTokens": 1}})
     };
-    let piece: String = (0..100).map(|id| format!("{}\n", asked(id))).collect();
+    let questions = (0..QUESTIONS).map(|id| format!("{}\n", asked(id)));
+    (client, peer, questions.collect())
+}
+
+const QUESTIONS: usize = 100;
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_asks_without_end_and_takes_no_answer_is_not_heard_for_ever() {
+    let (client, mut peer, piece) = asking().await;
     let mut written = 0;
     // It stops being read: what it may write is what pipes and queues hold.
     while tokio::time::timeout(Duration::from_millis(500), peer.raw(&piece))
@@ -82,6 +90,18 @@ async fn a_server_that_asks_without_end_and_takes_no_answer_is_not_heard_for_eve
     {
         written += piece.len();
         assert!(written < 4 * 1024 * 1024, "all of it is taken in");
+    }
+    client.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_takes_its_answers_late_is_heard_again() {
+    let (client, mut peer, piece) = asking().await;
+    for _ in 0..3 {
+        // The clock goes on when nothing else does: by then it is not heard any more.
+        let stuck = Duration::from_secs(1);
+        peer.raw_and_read(&piece.repeat(50), stuck, 50 * QUESTIONS)
+            .await;
     }
     client.close().await;
 }

@@ -1,6 +1,7 @@
 //! A server in memory whose every message is written by the test.
 
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use switchboard_client::memory::{End, pair};
@@ -83,6 +84,20 @@ impl Peer {
 
     pub(crate) async fn raw(&mut self, text: &str) {
         let written = self.write.write_all(text.as_bytes()).await;
+        written.expect("somebody reads");
+    }
+
+    /// Writes, and after that pause reads so many messages at the same time.
+    pub(crate) async fn raw_and_read(&mut self, text: &str, pause: Duration, count: usize) {
+        let writing = self.write.write_all(text.as_bytes());
+        let reading = async {
+            tokio::time::sleep(pause).await;
+            for _ in 0..count {
+                let line = self.read.next_line().await.expect("it can be read");
+                line.expect("a message comes");
+            }
+        };
+        let (written, ()) = tokio::join!(writing, reading);
         written.expect("somebody reads");
     }
 

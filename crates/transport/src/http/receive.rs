@@ -13,6 +13,7 @@ use std::time::Duration;
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use http::StatusCode;
 use switchboard_protocol::jsonrpc::{self, ErrorCode, ErrorObject, Malformed};
+use tokio::time::{Instant, Sleep};
 
 use super::Principal;
 use super::room::{Place, Rooms};
@@ -42,7 +43,7 @@ where
         .and_then(|length| usize::try_from(length).ok());
     let mut body = pin!(body);
     let mut received = Received::default();
-    let mut timer = None;
+    let mut timer: Option<Pin<Box<Sleep>>> = None;
     let mut place = Place::small();
     // Held for as long as the place is: it is that of all bodies of this caller.
     let mut room = None;
@@ -51,10 +52,14 @@ where
     loop {
         if wanted > place.granted() {
             let room = room.get_or_insert_with(|| rooms.of(caller));
+            let begun = Instant::now();
             let growing = tokio::time::timeout(timeout, place.grow(room, wanted));
             growing.await.map_err(|_| Unread::NoRoom(timeout))?;
-            // It was not the body that was waited for.
-            timer = None;
+            // Meanwhile it was not the body that was waited for.
+            if let Some(timer) = &mut timer {
+                let until = timer.deadline() + begun.elapsed();
+                timer.as_mut().reset(until);
+            }
         }
         let step = poll_fn(|cx| {
             let granted = place.granted();
@@ -258,6 +263,34 @@ mod tests {
 
     async fn is_ready<F: Future>(future: Pin<&mut F>) -> bool {
         tokio::time::timeout(Duration::ZERO, future).await.is_ok()
+    }
+
+    /// A body of which a piece of 40 KiB comes every so often.
+    struct Trickle(tokio::time::Interval);
+
+    impl http_body::Body for Trickle {
+        type Data = Bytes;
+        type Error = Infallible;
+
+        fn poll_frame(
+            mut self: Pin<&mut Self>,
+            cx: &mut Context<'_>,
+        ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+            ready!(self.0.poll_tick(cx));
+            let piece = Bytes::from(vec![b' '; 40 * 1024]);
+            Poll::Ready(Some(Ok(Frame::data(piece))))
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn however_often_a_body_grows_it_has_its_time_once() {
+        let rooms = Rooms::new(1 << 20);
+        let begun = Instant::now();
+        let timeout = Duration::from_secs(30);
+        let body = Trickle(tokio::time::interval(Duration::from_secs(9)));
+        let refused = receive(body, 1 << 20, timeout, &rooms, None).await;
+        assert!(matches!(refused, Err(Unread::TimedOut(_))), "{refused:?}");
+        assert_eq!(begun.elapsed().as_secs(), 30);
     }
 
     #[tokio::test(start_paused = true)]
