@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -17,6 +17,7 @@ use switchboard_hub::{Config, ServerConfig, what_runs};
 
 use crate::app::App;
 use crate::args::Global;
+use crate::edit::EditedFile;
 use crate::exit::{Exit, Failure};
 use crate::output::{Line, Page};
 use crate::source::{Source, state_folder, user_file};
@@ -59,10 +60,15 @@ impl Agreement {
     pub(crate) fn keep(&self) -> Result<(), Failure> {
         let path = record(Path::new(&self.file))?;
         let text = serde_json::to_string_pretty(self).unwrap_or_default();
-        write(&path, &text).map_err(|error| {
-            let message = format!("{} cannot be written: {error}", path.display());
-            Failure::unexpected(message)
-        })
+        if let Some(folder) = path.parent() {
+            let unmade = |error| {
+                let message = format!("{} cannot be made: {error}", folder.display());
+                Failure::unexpected(message)
+            };
+            make_private(folder).map_err(unmade)?;
+        }
+        let (file, _) = EditedFile::open(&path)?;
+        file.private().replace(&text)
     }
 
     /// Forgets what was agreed to about a file. False: there was nothing.
@@ -258,21 +264,13 @@ fn record(file: &Path) -> Result<PathBuf, Failure> {
     Ok(folder.join("trust").join(format!("{name}.json")))
 }
 
-/// Writes a file as a whole, for its user alone.
-fn write(path: &Path, text: &str) -> io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new(""));
+/// Makes a folder that only its user can look into.
+fn make_private(folder: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)?;
-    let beside = path.with_extension(format!("{}.new", std::process::id()));
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(&beside)?.write_all(text.as_bytes())?;
-    fs::rename(&beside, path)
+    builder.create(folder)
 }
 
 fn sha256(bytes: &[u8]) -> String {

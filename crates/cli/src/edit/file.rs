@@ -19,6 +19,9 @@ pub(crate) struct EditedFile {
     real: PathBuf,
     /// None: there was none.
     before: Option<Vec<u8>>,
+    /// Nobody but its user may read it.
+    #[cfg_attr(not(unix), expect(dead_code, reason = "others have no such rights"))]
+    is_private: bool,
 }
 
 impl EditedFile {
@@ -47,8 +50,15 @@ impl EditedFile {
             path: path.to_owned(),
             real,
             before,
+            is_private: false,
         };
         Ok((file, text))
+    }
+
+    /// A file that is made is for its user alone; one that is there keeps its rights.
+    pub(crate) const fn private(mut self) -> Self {
+        self.is_private = true;
+        self
     }
 
     pub(crate) const fn is_new(&self) -> bool {
@@ -99,10 +109,13 @@ impl EditedFile {
     }
 
     fn write_beside(&self, beside: &Path, bytes: &[u8], old: Option<&File>) -> io::Result<bool> {
-        let mut file = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .open(beside)?;
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        if self.is_private {
+            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        }
+        let mut file = options.open(beside)?;
         // Not every disk has locks; then it may be taken for one that nobody writes any more.
         let _ = file.lock();
         // Before there is anything to be read in it.
