@@ -318,8 +318,8 @@ fn limits(server: &ServerConfig) -> Limits {
     limits.message.bytes = said.message.unwrap_or(limits.message.bytes);
     limits.calls = said.calls.unwrap_or(limits.calls);
     limits.questions = said.questions.unwrap_or(limits.questions);
-    let rounds = said.rounds.and_then(|rounds| u32::try_from(rounds).ok());
-    limits.rounds = rounds.unwrap_or(limits.rounds);
+    let rounds = |rounds| u32::try_from(rounds).unwrap_or(u32::MAX);
+    limits.rounds = said.rounds.map_or(limits.rounds, rounds);
     limits.queued = said.queued.unwrap_or(limits.queued);
     limits.pages = said.pages.unwrap_or(limits.pages);
     limits.items = said.items.unwrap_or(limits.items);

@@ -84,7 +84,7 @@ impl ErrorObject {
         .with_data(&MissingRequiredClientCapabilityData::new(required))
     }
 
-    /// A limit is reached, of all ([`ErrorCode::BUSY`]) or of this caller
+    /// A limit is reached, mostly of all ([`ErrorCode::BUSY`]) or of this caller
     /// ([`ErrorCode::TOO_MANY`]): its name is in the data, and in how many milliseconds there may
     /// be room again, where that is known.
     pub fn over_limit(
