@@ -1,6 +1,5 @@
 //! What a server wants of a client: the lines of `WWW-Authenticate`, a line each.
 
-#[allow(dead_code)]
 #[path = "../../crates/auth/src/challenge.rs"]
 mod read;
 

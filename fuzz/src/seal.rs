@@ -1,7 +1,6 @@
 //! What clients carry for a server: the input is a line each of a caller, a name, arguments, a
 //! content, and then what somebody brings back.
 
-#[allow(dead_code, unused_imports)]
 #[path = "../../crates/server/src/seal.rs"]
 mod sealing;
 

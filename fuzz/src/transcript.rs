@@ -9,7 +9,7 @@ mod client;
 mod server;
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use serde_json::{Map, Value};
@@ -93,6 +93,31 @@ impl<'a> Line<'a> {
 
     fn rest(&self) -> &'a str {
         self.what.split_once(' ').map_or("", |(_, rest)| rest)
+    }
+}
+
+/// A machine on a clock that a script moves.
+trait Stage {
+    fn now(&mut self) -> &mut Instant;
+
+    /// When the machine wants to be told the time.
+    fn deadline(&self) -> Option<Instant>;
+
+    fn tick(&mut self);
+
+    fn wait(&mut self, time: Duration) {
+        let until = *self.now() + time;
+        // Every tick that was wanted leaves something to wait for, or nothing.
+        for _ in 0..1_000 {
+            match self.deadline().filter(|next| *next <= until) {
+                Some(next) => *self.now() = next.max(*self.now()),
+                None => break,
+            }
+            self.tick();
+            let (now, next) = (*self.now(), self.deadline());
+            assert!(next.is_none_or(|next| next > now), "it does not move");
+        }
+        *self.now() = until;
     }
 }
 

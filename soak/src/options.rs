@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use switchboard_testkit::span;
+
 /// What a run may be asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Options {
@@ -73,7 +75,7 @@ pub(crate) fn number(name: &str, value: &str) -> Result<usize, String> {
 
 /// A span of time.
 pub(crate) fn time(name: &str, value: &str) -> Result<Duration, String> {
-    read_time(value).ok_or_else(|| format!("{name} {value}: not understood"))
+    span::read(value).map_err(|reason| format!("{name}: {reason}"))
 }
 
 /// What is said of an option that nobody knows.
@@ -81,31 +83,9 @@ pub(crate) fn unknown(name: &str) -> String {
     format!("unknown option of soak: {name}")
 }
 
-/// `90s`, `10m`, `1h`.
-fn read_time(text: &str) -> Option<Duration> {
-    let (number, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
-    let factor = match unit {
-        "s" => 1,
-        "m" => 60,
-        "h" => 3600,
-        _ => return None,
-    };
-    let seconds = number.parse::<u64>().ok()?.checked_mul(factor)?;
-    (seconds > 0).then_some(Duration::from_secs(seconds))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn times_have_a_unit() {
-        assert_eq!(read_time("90s"), Some(Duration::from_secs(90)));
-        assert_eq!(read_time("10m"), Some(Duration::from_secs(600)));
-        for wrong in ["", "10", "m", "0s", "-1s", "1d", "1é"] {
-            assert_eq!(read_time(wrong), None, "{wrong}");
-        }
-    }
 
     #[test]
     fn what_is_not_an_option_is_refused() {

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use switchboard_simulation::{Run, run};
+use switchboard_testkit::span;
 
 fn main() -> ExitCode {
     let options = match Options::read(std::env::args().skip(1)) {
@@ -135,7 +136,7 @@ impl Options {
                 "--from" => options.from = number()?,
                 "--steps" => options.steps = number()?,
                 "--failures" => options.failures = number()?,
-                "--for" => options.time = Some(time(&value)?),
+                "--for" => options.time = Some(span::read(&value)?),
                 _ => return Err(format!("unknown word {word}")),
             }
         }
@@ -144,23 +145,6 @@ impl Options {
         }
         Ok(options)
     }
-}
-
-/// `90`, `90s`, `15m`, `1h`.
-fn time(text: &str) -> Result<Duration, String> {
-    let (number, unit) = match text.strip_suffix(['s', 'm', 'h']) {
-        Some(number) => (number, text.chars().last().unwrap_or('s')),
-        None => (text, 's'),
-    };
-    let number: u64 = number
-        .parse()
-        .map_err(|error| format!("--for {text}: {error}"))?;
-    let seconds = match unit {
-        'h' => number.saturating_mul(3600),
-        'm' => number.saturating_mul(60),
-        _ => number,
-    };
-    Ok(Duration::from_secs(seconds))
 }
 
 /// One in so many is run twice: the same seed is the same run.

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use switchboard_fuzz::{TARGETS, Target};
+use switchboard_testkit::span;
 
 /// What the command line asks for.
 #[derive(Debug)]
@@ -52,7 +53,7 @@ impl Options {
             };
             match word.as_str() {
                 "--executions" => options.most = Most::Executions(number()?),
-                "--for" => options.most = Most::Time(time(&value)?),
+                "--for" => options.most = Most::Time(span::read(&value)?),
                 "--seed" => options.seed = number()?,
                 "--threads" => options.threads = number()?.clamp(1, 1024) as usize,
                 "--input" => options.input = Some(value.into()),
@@ -73,23 +74,6 @@ pub(crate) fn help() -> String {
         text += &format!("\n  {:<18} {}", target.name, target.input);
     }
     text
-}
-
-/// `90`, `90s`, `15m`, `1h`.
-fn time(text: &str) -> Result<Duration, String> {
-    let (number, unit) = match text.strip_suffix(['s', 'm', 'h']) {
-        Some(number) => (number, text.chars().last().unwrap_or('s')),
-        None => (text, 's'),
-    };
-    let number: u64 = number
-        .parse()
-        .map_err(|error| format!("--for {text}: {error}"))?;
-    let seconds = match unit {
-        'h' => number.saturating_mul(3600),
-        'm' => number.saturating_mul(60),
-        _ => number,
-    };
-    Ok(Duration::from_secs(seconds))
 }
 
 const HELP: &str = "\

@@ -1,7 +1,7 @@
 //! A transcript of a client machine.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde_json::{Value, json};
 use switchboard_protocol::Era;
@@ -13,10 +13,12 @@ use switchboard_protocol::machine::client::{
 use switchboard_protocol::machine::{Lane, Wire};
 use switchboard_protocol::types::Implementation;
 
-use super::{Line, MOST_OUTPUTS, Names, Script, bytes, check_readable, duration, error, payload};
+use super::{
+    Line, MOST_OUTPUTS, Names, Script, Stage, bytes, check_readable, duration, error, payload,
+};
 
 pub(super) fn play(script: &Script<'_>) {
-    let mut stage = Stage {
+    let mut stage = Played {
         machine: ClientMachine::new(config(script)),
         now: Instant::now(),
         names: Names::default(),
@@ -66,7 +68,7 @@ fn config(script: &Script<'_>) -> ClientConfig {
     config
 }
 
-struct Stage<'a> {
+struct Played<'a> {
     machine: ClientMachine,
     now: Instant,
     names: Names<'a>,
@@ -75,22 +77,21 @@ struct Stage<'a> {
     last_id: i64,
 }
 
-impl<'a> Stage<'a> {
-    fn wait(&mut self, time: Duration) {
-        let until = self.now + time;
-        // Every tick that was wanted leaves something to wait for, or nothing.
-        for _ in 0..1_000 {
-            match self.machine.deadline().filter(|next| *next <= until) {
-                Some(next) => self.now = self.now.max(next),
-                None => break,
-            }
-            self.handle(Input::Tick);
-            let next = self.machine.deadline();
-            assert!(next.is_none_or(|next| next > self.now), "it does not move");
-        }
-        self.now = until;
+impl Stage for Played<'_> {
+    fn now(&mut self) -> &mut Instant {
+        &mut self.now
     }
 
+    fn deadline(&self) -> Option<Instant> {
+        self.machine.deadline()
+    }
+
+    fn tick(&mut self) {
+        self.handle(Input::Tick);
+    }
+}
+
+impl<'a> Played<'a> {
     fn input(&mut self, line: &Line<'a>) -> Option<Input> {
         let (first, second, third) = line.words();
         Some(match line.who {

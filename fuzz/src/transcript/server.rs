@@ -1,7 +1,7 @@
 //! A transcript of a server machine.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde_json::{Value, json};
 use switchboard_protocol::jsonrpc::{
@@ -14,7 +14,7 @@ use switchboard_protocol::machine::{Lane, Wire};
 use switchboard_protocol::types::Implementation;
 use switchboard_protocol::{Method, Revision};
 
-use super::{Line, MOST_OUTPUTS, Script, bytes, check_readable, duration, error, payload};
+use super::{Line, MOST_OUTPUTS, Script, Stage, bytes, check_readable, duration, error, payload};
 
 pub(super) fn play(script: &Script<'_>) {
     let config = config(script);
@@ -23,7 +23,7 @@ pub(super) fn play(script: &Script<'_>) {
         Some(revision) => ServerMachine::sessionless(config, revision),
         None => ServerMachine::new(config),
     };
-    let mut stage = Stage {
+    let mut stage = Played {
         machine,
         now: Instant::now(),
         served: Vec::new(),
@@ -79,7 +79,7 @@ fn config(script: &Script<'_>) -> ServerConfig {
     config
 }
 
-struct Stage {
+struct Played {
     machine: ServerMachine,
     now: Instant,
     /// Calls in the order in which they were served: a, b, c …
@@ -93,21 +93,21 @@ struct Stage {
     is_over: bool,
 }
 
-impl Stage {
-    fn wait(&mut self, time: Duration) {
-        let until = self.now + time;
-        for _ in 0..1_000 {
-            match self.machine.deadline().filter(|next| *next <= until) {
-                Some(next) => self.now = self.now.max(next),
-                None => break,
-            }
-            self.handle(Input::Tick);
-            let next = self.machine.deadline();
-            assert!(next.is_none_or(|next| next > self.now), "it does not move");
-        }
-        self.now = until;
+impl Stage for Played {
+    fn now(&mut self) -> &mut Instant {
+        &mut self.now
     }
 
+    fn deadline(&self) -> Option<Instant> {
+        self.machine.deadline()
+    }
+
+    fn tick(&mut self) {
+        self.handle(Input::Tick);
+    }
+}
+
+impl Played {
     fn input(&mut self, line: &Line<'_>) -> Option<Input> {
         let (first, second, third) = line.words();
         Some(match line.who {

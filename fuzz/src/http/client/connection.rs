@@ -1,10 +1,16 @@
 //! The reading half of a connection, over bytes in place of a socket. The two files that know what
 //! a head and what a body is are those of `switchboard-transport`.
 
-#[allow(dead_code)]
 #[path = "../../../../crates/transport/src/http/client/connection/body.rs"]
 mod body;
-#[allow(dead_code)]
+// Its own tests look at all of it.
+#[cfg_attr(
+    not(test),
+    expect(
+        dead_code,
+        reason = "a connection here has one answer, and is not kept"
+    )
+)]
 #[path = "../../../../crates/transport/src/http/client/connection/head.rs"]
 mod head;
 
@@ -39,7 +45,7 @@ pub(super) struct Answer {
 }
 
 /// What ended a connection.
-#[allow(dead_code)]
+#[expect(dead_code, reason = "what is wrong is only printed")]
 #[derive(Debug)]
 pub(super) enum Fault {
     HeaderTooLarge,
