@@ -88,7 +88,9 @@ mod tests {
     #[test]
     fn words_of_others_become_ours() {
         let check = |dialect, text: &str, ours: &str| {
-            assert_eq!(read(text, dialect).written(true), ours, "{text}");
+            let theirs = read(text, dialect);
+            assert_eq!(theirs.written(true), ours, "{text}");
+            assert!(theirs == read(ours, Dialect::Standard), "{text}");
         };
         check(Dialect::Gemini, "Bearer $TOKEN", "Bearer ${TOKEN}");
         check(Dialect::Gemini, "${A:-$B}", "${A:-${B}}");
