@@ -196,11 +196,12 @@ impl Flood {
         };
         write_config(folder.path(), &program, &bad)?;
         let message = format!("message={}", options.message);
+        let answers = format!("answers={}", options.message);
         let gateway = Gateway::start(
             &options.gateway,
             folder.path(),
             GOOD,
-            &["--limit", &message],
+            &["--limit", &message, "--limit", &answers],
         )?;
         if let Some(kind) = self.client {
             let (flag, address) = (flag.display().to_string(), gateway.address.to_string());

@@ -12,14 +12,13 @@ mod pipe;
 mod web;
 
 use std::path::PathBuf;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode, Stdio};
 use std::thread;
 use std::time::Duration;
 
 /// Plays a role until it is killed, or its input ends.
 pub(crate) fn run(words: &[&str]) -> Result<ExitCode, String> {
-    // As nice as one can be. It is no less of a flood if that is not possible.
-    let _ = rustix::process::nice(40);
+    yield_to_all();
     match words {
         ["pipe", kind, flag, limit] => pipe::run(kind, Flag::new(flag), bytes(limit)?),
         ["web", kind, era, file] => web::run(kind, era, file),
@@ -28,6 +27,18 @@ pub(crate) fn run(words: &[&str]) -> Result<ExitCode, String> {
         }
         _ => Err(format!("hostile is not understood: {words:?}")),
     }
+}
+
+/// As nice as one can be. A nice process still keeps others waiting until the next tick of the clock, one
+/// that only uses what is idle does not. It is no less of a flood if that is not possible.
+fn yield_to_all() {
+    let _ = rustix::process::nice(40);
+    let _ = Command::new("chrt")
+        .args(["--idle", "--pid", "0", &std::process::id().to_string()])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
 }
 
 fn bytes(word: &str) -> Result<usize, String> {

@@ -37,8 +37,11 @@ pub struct GatewayLimits {
 
 impl Default for GatewayLimits {
     fn default() -> Self {
+        let mut server = Limits::default();
+        // One of the largest that servers may give.
+        server.answers = Some(server.message.bytes);
         Self {
-            server: Limits::default(),
+            server,
             calls: 10_000,
             calls_per_caller: 1_000,
             calls_per_minute: None,
@@ -118,7 +121,7 @@ struct Named {
     set: fn(&mut GatewayLimits, usize),
 }
 
-const NAMED: [Named; 19] = [
+const NAMED: [Named; 20] = [
     Named {
         name: "connections",
         meaning: "connections over HTTP; more wait to be accepted",
@@ -213,6 +216,12 @@ const NAMED: [Named; 19] = [
         meaning: "bytes of a result of a server; an error beyond",
         value: |limits| Some(limits.result),
         set: |limits, value| limits.result = value,
+    },
+    Named {
+        name: "answers",
+        meaning: "bytes of large answers to one caller over HTTP that it has not taken; 429 beyond",
+        value: |limits| limits.server.answers,
+        set: |limits, value| limits.server.answers = Some(value),
     },
     Named {
         name: "headSeconds",

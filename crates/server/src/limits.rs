@@ -29,6 +29,9 @@ pub struct Limits {
     /// Bytes on the way to a client that reads slowly, before handlers wait and no more calls
     /// are taken in.
     pub queued: usize,
+    /// Bytes of large answers to one caller over HTTP that were not taken: 429 beyond, where one always may
+    /// wait. Callers who are not known are one. None: as many as there are.
+    pub answers: Option<usize>,
     /// Sessions of the handshake era over HTTP. Further ones are refused with 503.
     pub sessions: usize,
     /// Sessions of one caller, where callers are known. Further ones are refused with 429.
@@ -72,6 +75,7 @@ impl Default for Limits {
             handler: None,
             answer: Duration::from_secs(600),
             queued: 1 << 20,
+            answers: None,
             sessions: 10_000,
             sessions_per_caller: 100,
             session_idle: Duration::from_secs(30 * 60),

@@ -156,6 +156,7 @@ impl Site {
         let mut settings = HttpSettings::new(self.shared.revisions.clone());
         settings.limits = limits.message;
         settings.body_limit = limits.body;
+        settings.answers = limits.answers;
         settings.max_connections = limits.connections;
         settings.header_timeout = limits.header_timeout;
         settings.body_timeout = limits.body_timeout;

@@ -22,6 +22,7 @@ pub mod client;
 mod cross_origin;
 mod event_queue;
 mod event_sender;
+mod gather;
 mod host;
 mod legacy;
 mod listen;

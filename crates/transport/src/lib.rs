@@ -9,7 +9,7 @@
 //!    asks such endpoints, with what `credentials` prove
 //! 4. `process`, with the feature `connect`: servers that are started as child processes;
 //!    `Escaped`: what a peer wrote, safe to print
-//! 5. [`watch`]: a value that changes, and those who wait for that
+//! 5. [`watch`]: a value that changes, and those who wait for that; [`turn`]: how long one task may go on
 
 #[cfg(feature = "connect")]
 pub mod credentials;
@@ -21,6 +21,7 @@ pub mod memory;
 #[cfg(feature = "connect")]
 pub mod process;
 pub mod stdio;
+pub mod turn;
 pub mod watch;
 
 #[cfg(feature = "connect")]

@@ -20,6 +20,7 @@ use switchboard_protocol::machine::client::{Agreed, Departure, Failure, Input};
 use switchboard_transport::lines::Lines;
 use switchboard_transport::memory::End;
 use switchboard_transport::process::{Exit, Manner, Process, ProcessSpec, Stderr};
+use switchboard_transport::turn::Turn;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::desk::{Desk, Wire};
@@ -99,6 +100,7 @@ struct Connection<R, W> {
     process: Option<Process>,
     seen: Seen,
     timer: Timer,
+    turn: Turn,
     /// Nothing more can be read; the process may still say how it ended until then.
     ended: Option<(Instant, String)>,
     /// Whether the output has ended. The input may end before: answers may still come then.
@@ -139,6 +141,7 @@ where
             },
             process,
             timer: Timer::default(),
+            turn: Turn::default(),
             ended: None,
             is_read: false,
             has_begun: false,
@@ -186,7 +189,9 @@ where
             }
             if taken >= portion {
                 // Those who have their answers go on before more is taken.
-                cx.waker().wake_by_ref();
+                if self.turn.poll(cx).is_ready() {
+                    cx.waker().wake_by_ref();
+                }
                 return Poll::Pending;
             }
             if is_heard && !self.is_read {
@@ -198,7 +203,9 @@ where
                             continue;
                         }
                         // A flood: others on this thread have their turn before more is read.
-                        cx.waker().wake_by_ref();
+                        if self.turn.poll(cx).is_ready() {
+                            cx.waker().wake_by_ref();
+                        }
                         return Poll::Pending;
                     }
                     Poll::Ready(Ok(false)) => {
@@ -477,7 +484,7 @@ const PORTION: usize = 24;
 
 /// After so many reads in a row, or so many lines, others have their turn. The runtime would let
 /// it be 128 reads, which is long when each brings hundreds of lines.
-const READS: usize = 32;
+const READS: usize = 4;
 const LINES: usize = 512;
 
 /// Longer than anybody waits.

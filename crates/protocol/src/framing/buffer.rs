@@ -105,11 +105,25 @@ impl Buffer {
         self.allocated.max(self.bytes.capacity())
     }
 
+    /// What will be allocated once there is room for so many bytes more, at most.
+    pub(super) fn allocated_with(&self, wanted: usize, limit: usize) -> usize {
+        let spare = self.bytes.capacity() - self.bytes.len();
+        match spare >= wanted {
+            true => self.allocated(),
+            false => self.allocated().max(self.next_size(wanted, limit)),
+        }
+    }
+
     fn make_room(&mut self, wanted: usize, limit: usize) {
         let length = self.bytes.len();
-        if self.bytes.capacity() - length >= wanted || self.bytes.try_reclaim(wanted) {
-            return;
+        if self.bytes.capacity() - length < wanted && !self.bytes.try_reclaim(wanted) {
+            self.move_to(self.next_size(wanted, limit));
         }
+    }
+
+    /// How large the next buffer is.
+    fn next_size(&self, wanted: usize, limit: usize) -> usize {
+        let length = self.bytes.len();
         // In fourfold steps a message of 1 MiB is copied by a third on its way in.
         let mut step = length.saturating_mul(4);
         if step > KEPT && length < self.last_large {
@@ -117,7 +131,7 @@ impl Buffer {
             step = self.last_large.saturating_add(SMALLEST_READ);
         }
         let step = step.min(limit.saturating_add(1));
-        self.move_to(step.max(length.saturating_add(wanted)).max(USUAL));
+        step.max(length.saturating_add(wanted)).max(USUAL)
     }
 
     fn move_to(&mut self, capacity: usize) {

@@ -46,7 +46,8 @@ impl Message {
         }
     }
 
-    fn payload(&self) -> Option<&Payload> {
+    /// What is carried: parameters, a result, or what an error says beside its message.
+    pub const fn payload(&self) -> Option<&Payload> {
         match self {
             Self::Request(request) => request.params.as_ref(),
             Self::Notification(notification) => notification.params.as_ref(),

@@ -244,7 +244,7 @@ impl Conversation {
                 Err(error) => {
                     let error = jsonrpc::ErrorObject::invalid_request(error.to_string());
                     let answer = Message::from(jsonrpc::Response::without_id(error));
-                    return json(StatusCode::BAD_REQUEST, answer.to_bytes());
+                    return json(StatusCode::BAD_REQUEST, &answer);
                 }
             },
         }

@@ -50,8 +50,8 @@ impl Ready {
                     Err(error) => status_for(error.code, era, Stage::Answer),
                 };
                 let later = retry_after(&response);
-                let text = Message::from(response).to_bytes();
-                return with_retry(json_in(room(headers), status, text), later);
+                let message = Message::from(response);
+                return with_retry(json_in(room(headers), status, &message), later);
             }
         };
         json_in(room(headers), status, text)
@@ -94,7 +94,7 @@ impl Later {
                             Message::Response(response) => retry_after(response),
                             _ => None,
                         };
-                        let response = json_in(room(self.headers), status, message.to_bytes());
+                        let response = json_in(room(self.headers), status, &message);
                         with_retry(response, later)
                     }
                     Some(_) => one_event(&self.waiting.conversation, &message),
@@ -240,7 +240,7 @@ fn array(responses: Vec<jsonrpc::Response>) -> Bytes {
 fn gone() -> Response<Body> {
     let error = jsonrpc::ErrorObject::internal("the session has ended");
     let answer = Message::from(jsonrpc::Response::without_id(error));
-    json(StatusCode::NOT_FOUND, answer.to_bytes())
+    json(StatusCode::NOT_FOUND, &answer)
 }
 
 // Without it, no patience at all would look again and again without a rest.

@@ -6,7 +6,6 @@
 
 use std::time::Duration;
 
-use bytes::Bytes;
 use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use switchboard_protocol::http::header::ACCEL_BUFFERING;
@@ -16,7 +15,7 @@ use switchboard_protocol::jsonrpc::{self, ErrorObject, Frame, Malformed, Message
 use super::Body;
 
 /// A JSON text.
-pub fn json(status: StatusCode, text: Bytes) -> Response<Body> {
+pub fn json(status: StatusCode, text: impl Into<Body>) -> Response<Body> {
     json_in(HeaderMap::new(), status, text)
 }
 
@@ -24,13 +23,13 @@ pub fn json(status: StatusCode, text: Bytes) -> Response<Body> {
 ///
 /// Whoever writes the response keeps the room for the next request of the connection, so
 /// that neither of them must make it anew.
-pub fn json_in(mut room: HeaderMap, status: StatusCode, text: Bytes) -> Response<Body> {
+pub fn json_in(mut room: HeaderMap, status: StatusCode, text: impl Into<Body>) -> Response<Body> {
     if room.capacity() > MOST_ROOM {
         room = HeaderMap::new();
     }
     room.clear();
     room.insert(CONTENT_TYPE, JSON);
-    let mut response = bare(status, Body::from(text));
+    let mut response = bare(status, text.into());
     *response.headers_mut() = room;
     response
 }
@@ -84,7 +83,7 @@ pub fn busy(status: StatusCode, reason: ErrorObject, retry_after: Duration) -> R
 
 /// An error of JSON-RPC.
 pub(super) fn error(status: StatusCode, answer: jsonrpc::Response) -> Response<Body> {
-    json(status, Message::Response(answer).to_bytes())
+    json(status, &Message::Response(answer))
 }
 
 pub(super) fn bare(status: StatusCode, body: Body) -> Response<Body> {

@@ -1,17 +1,21 @@
 //! What a response carries: nothing, one text, or events as they come.
 //!
-//! A text has a known length, so that the response says it. Making events is for
-//! `event_queue`.
+//! A text has a known length, so that the response says it. What is large in a message is not copied
+//! into it. Making events is for `event_queue`.
 
 use std::convert::Infallible;
 use std::fmt;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
+use switchboard_protocol::Payload;
+use switchboard_protocol::jsonrpc::Message;
 
 use super::event_queue::EventReader;
+use super::room::{Room, SMALL};
 
 /// The body of a response. It never breaks by itself.
 pub struct Body(Content);
@@ -20,6 +24,8 @@ enum Content {
     /// Also what is left of a text that was given out.
     Empty,
     Text(Bytes),
+    /// A text in pieces, the next one last.
+    Pieces(Vec<Bytes>),
     Events(EventReader),
 }
 
@@ -31,6 +37,40 @@ impl Body {
 
     pub(super) const fn of_events(reader: EventReader) -> Self {
         Self(Content::Events(reader))
+    }
+
+    /// Holds what is large of it in this room until it is taken. None: there is no room.
+    pub(super) fn held_in(self, room: impl FnOnce() -> Arc<Room>) -> Option<Self> {
+        Some(Self(match self.0 {
+            Content::Text(text) if text.len() > SMALL => Content::Text(room().hold(text)?),
+            Content::Pieces(pieces) if pieces.iter().any(|piece| piece.len() > SMALL) => {
+                let room = room();
+                let held = pieces.into_iter().map(|piece| match piece.len() > SMALL {
+                    true => room.hold(piece),
+                    false => Some(piece),
+                });
+                Content::Pieces(held.collect::<Option<_>>()?)
+            }
+            Content::Events(reader) => {
+                reader.hold_in(room())?;
+                Content::Events(reader)
+            }
+            small => small,
+        }))
+    }
+}
+
+impl From<&Message> for Body {
+    fn from(message: &Message) -> Self {
+        let is_large = |payload: &Payload| payload.text().len() > LARGE;
+        if !message.payload().is_some_and(is_large) {
+            return message.to_bytes().into();
+        }
+        let mut head = Vec::with_capacity(64);
+        let (payload, tail) = message.write_head(&mut head);
+        let payload = payload.map(|payload| payload.text().clone());
+        let pieces = [Some(Bytes::from_static(tail)), payload, Some(head.into())];
+        Self(Content::Pieces(pieces.into_iter().flatten().collect()))
     }
 }
 
@@ -49,6 +89,7 @@ impl fmt::Debug for Body {
         match &self.0 {
             Content::Empty => f.write_str("Body(empty)"),
             Content::Text(text) => write!(f, "Body({} bytes)", text.len()),
+            Content::Pieces(pieces) => write!(f, "Body({} bytes)", length(pieces)),
             Content::Events(_) => f.write_str("Body(events)"),
         }
     }
@@ -69,6 +110,7 @@ impl http_body::Body for Body {
                 self.0 = Content::Empty;
                 Some(text)
             }
+            Content::Pieces(pieces) => pieces.pop(),
             Content::Events(reader) => match reader.poll_next(cx) {
                 Poll::Ready(next) => next,
                 Poll::Pending => return Poll::Pending,
@@ -81,17 +123,74 @@ impl http_body::Body for Body {
         match &self.0 {
             Content::Empty => true,
             Content::Text(_) => false,
+            Content::Pieces(pieces) => pieces.is_empty(),
             Content::Events(reader) => reader.is_finished(),
         }
     }
 
     fn size_hint(&self) -> SizeHint {
-        match &self.0 {
-            Content::Empty => SizeHint::with_exact(0),
-            Content::Text(text) => {
-                SizeHint::with_exact(u64::try_from(text.len()).unwrap_or(u64::MAX))
-            }
-            Content::Events(_) => SizeHint::default(),
+        let length = match &self.0 {
+            Content::Empty => 0,
+            Content::Text(text) => text.len(),
+            Content::Pieces(pieces) => length(pieces),
+            Content::Events(_) => return SizeHint::default(),
+        };
+        SizeHint::with_exact(u64::try_from(length).unwrap_or(u64::MAX))
+    }
+}
+
+fn length(pieces: &[Bytes]) -> usize {
+    pieces.iter().map(Bytes::len).sum()
+}
+
+/// What is in a message from this size on is not copied: several pieces cost more than a copy of less.
+const LARGE: usize = 16 * 1024;
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+    use std::pin::pin;
+
+    use http_body::Body as _;
+    use switchboard_protocol::jsonrpc::{RequestId, Response};
+
+    use super::*;
+
+    async fn read(body: Body) -> Vec<u8> {
+        let announced = body.size_hint().exact();
+        let mut read = Vec::new();
+        let mut body = pin!(body);
+        while let Some(Ok(frame)) = poll_fn(|cx| body.as_mut().poll_frame(cx)).await {
+            read.extend_from_slice(frame.data_ref().unwrap());
         }
+        assert!(body.is_end_stream());
+        assert_eq!(announced, Some(read.len() as u64));
+        read
+    }
+
+    fn answer(size: usize) -> Message {
+        let result = Payload::encode(&"x".repeat(size)).unwrap();
+        Response::new(RequestId::from(7), Ok(result)).into()
+    }
+
+    #[tokio::test]
+    async fn a_message_is_the_same_however_large_it_is() {
+        for size in [0, 10, LARGE, 10 * LARGE] {
+            let message = answer(size);
+            assert_eq!(read(Body::from(&message)).await, message.to_bytes());
+        }
+    }
+
+    #[tokio::test]
+    async fn what_is_large_is_held_until_it_is_taken() {
+        let room = Arc::new(Room::new(SMALL, Some(20 * SMALL)));
+        let held = |size| Body::from(&answer(size)).held_in(|| Arc::clone(&room));
+        let mut large: Vec<Body> = std::iter::from_fn(|| held(5 * SMALL)).collect();
+        assert_eq!(large.len(), 3);
+        assert!(held(SMALL / 2).is_some());
+        assert!(read(large.remove(0)).await.len() > 5 * SMALL);
+        let again = held(5 * SMALL);
+        assert!(again.is_some());
+        assert!(held(5 * SMALL).is_none());
     }
 }

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -18,7 +18,9 @@ use switchboard_protocol::framing::EventId;
 use switchboard_protocol::jsonrpc::Message;
 use tokio::time::{Instant, Sleep};
 
+use super::room::{Room, SMALL};
 use super::{Body, EventSender};
+use crate::turn::Turn;
 
 /// How an event stream behaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +58,7 @@ pub fn events(settings: &StreamSettings) -> (EventSender, Body) {
         queue: Arc::clone(&queue),
         silent_since: None,
         timer: None,
+        turn: Turn::default(),
     };
     (EventSender::new(queue), Body::of_events(reader))
 }
@@ -82,11 +85,15 @@ pub(super) struct EventReader {
     silent_since: Option<Instant>,
     /// Made at the first silence: most streams are over before.
     timer: Option<Pin<Box<Sleep>>>,
+    turn: Turn,
 }
 
 impl EventReader {
     /// The next event or comment; none at the end.
     pub(super) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        if self.queue.lock().waiting.len() > FEW {
+            ready!(self.turn.poll(cx));
+        }
         let mut state = self.queue.lock();
         if let Some(event) = state.waiting.pop_front() {
             state.bytes = state.bytes.saturating_sub(event.len());
@@ -121,6 +128,19 @@ impl EventReader {
 
     pub(super) fn is_finished(&self) -> bool {
         self.queue.lock().is_finished()
+    }
+
+    /// Holds what is large in this room until it is taken, from now on. None: there is no room for what is
+    /// there already.
+    pub(super) fn hold_in(&self, room: Arc<Room>) -> Option<()> {
+        let mut state = self.queue.lock();
+        for event in &mut state.waiting {
+            if event.len() > SMALL {
+                *event = room.hold(event.clone())?;
+            }
+        }
+        state.room = Some(room);
+        Some(())
     }
 
     /// A comment, when nothing was sent for long enough.
@@ -181,6 +201,8 @@ pub(super) struct State {
     /// Those who wait for room or for the end, a task each.
     pub(super) waiting_senders: Vec<Waker>,
     pub(super) hook: Option<Box<dyn FnOnce() + Send>>,
+    /// Where large events are held until they are taken.
+    pub(super) room: Option<Arc<Room>>,
     /// Nothing more is sent.
     pub(super) is_closed: bool,
     /// Nobody reads.
@@ -220,5 +242,8 @@ pub(super) fn wake(wakers: impl IntoIterator<Item = Waker>) {
 
 // Without it a stream set to no silence at all would be all comments.
 const SHORTEST_SILENCE: Duration = Duration::from_millis(10);
+
+// A stream with more events than these is one among others.
+const FEW: usize = 8;
 
 const COMMENT: &[u8] = b":\n\n";

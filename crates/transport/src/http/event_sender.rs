@@ -16,6 +16,7 @@ use switchboard_protocol::framing::{Event, EventId, write_event};
 use switchboard_protocol::jsonrpc::Message;
 
 use super::event_queue::{Queue, message_event, wake};
+use super::room::SMALL;
 
 /// Puts events into a stream. The stream ends when it is closed or no sender is left.
 pub struct EventSender {
@@ -33,14 +34,19 @@ impl EventSender {
     /// # Errors
     /// When nobody reads any more, or far too much waits to be read: four times what
     /// [`StreamSettings`](super::StreamSettings) allows, which only a sender meets that does not wait for
-    /// [room](Self::room).
-    pub fn send(&self, event: Bytes) -> Result<(), SendError> {
+    /// [room](Self::room), or as much as may wait for one client on all its streams.
+    pub fn send(&self, mut event: Bytes) -> Result<(), SendError> {
         let mut state = self.queue.lock();
         if state.is_gone || state.is_closed {
             return Err(SendError::Closed);
         }
         if !state.is_below(&self.queue.settings, PATIENCE) {
             return Err(SendError::Full);
+        }
+        if event.len() > SMALL
+            && let Some(room) = &state.room
+        {
+            event = room.hold(event).ok_or(SendError::Full)?;
         }
         state.bytes = state.bytes.saturating_add(event.len());
         state.waiting.push_back(event);

@@ -182,6 +182,7 @@ async fn connection(stream: TcpStream, front: impl Front, stop: Arc<Stop>) {
         .header_read_timeout(None)
         .max_headers(settings.max_headers)
         .max_header_size(settings.max_header_bytes)
+        .max_buf_size(LARGEST_READ.max(settings.max_header_bytes))
         .serve_connection(socket, service);
     let mut connection = pin!(connection);
     let mut news = pin!(stop.news.notified());
@@ -311,6 +312,9 @@ fn is_of_one_connection(error: &io::Error) -> bool {
 
 // Answers that are there are written within a round trip.
 const LAST_WORD: Duration = Duration::from_secs(1);
+
+/// What is read at once. More would be held for each connection, whatever its bodies may have.
+const LARGEST_READ: usize = 64 * 1024;
 
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 

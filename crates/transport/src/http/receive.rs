@@ -10,13 +10,15 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use bytes::{Buf, BufMut, Bytes, BytesMut};
+use bytes::{Buf, Bytes};
 use http::StatusCode;
 use switchboard_protocol::jsonrpc::{self, ErrorCode, ErrorObject, Malformed};
 use tokio::time::{Instant, Sleep};
 
 use super::Principal;
-use super::room::{Place, Rooms};
+use super::gather::Gathered;
+use super::room::{Place, Rooms, SMALL};
+use crate::turn::Turn;
 
 /// Reads a body of at most `limit` bytes that arrives within `timeout`. A large one waits for
 /// room among those of this caller, for as long again.
@@ -71,10 +73,10 @@ where
             ready!(timer.as_mut().poll(cx));
             Poll::Ready(Err(Unread::TimedOut(timeout)))
         });
-        if let Step::Whole = step.await? {
-            return Ok(received.into_bytes());
+        match step.await? {
+            Step::Whole => return Ok(received.gathered.into_bytes()),
+            Step::Large(size) => wanted = size,
         }
-        wanted = received.len();
     }
 }
 
@@ -82,8 +84,8 @@ where
 enum Step {
     /// All of it is there.
     Whole,
-    /// It is larger than there is room for.
-    Large,
+    /// It takes up so much with what has come, and there is no room for it yet.
+    Large(usize),
 }
 
 /// Why a body was not read.
@@ -149,12 +151,13 @@ impl Unread {
 /// The name of the limit of all bodies of one caller that are not whole.
 const BODIES: &str = "bodies";
 
-/// What has arrived: one piece as it came, or several joined.
+/// What has arrived.
 #[derive(Default)]
 struct Received {
-    first: Bytes,
-    /// Everything, once there is a second piece.
-    joined: BytesMut,
+    gathered: Gathered,
+    /// What came last and waits for room.
+    piece: Option<Bytes>,
+    turn: Turn,
 }
 
 impl Received {
@@ -167,8 +170,23 @@ impl Received {
         room: usize,
     ) -> Poll<Result<Step, Unread>> {
         loop {
-            if self.len() > room {
-                return Poll::Ready(Ok(Step::Large));
+            if let Some(piece) = &self.piece {
+                let most = expected.unwrap_or(limit);
+                let size = self.gathered.size_with(piece.len(), most);
+                if size > room {
+                    return Poll::Ready(Ok(Step::Large(size)));
+                }
+                let size = size.max(expected.unwrap_or_default().min(room));
+                if let Some(piece) = self.piece.take() {
+                    self.gathered.add(piece, size);
+                }
+                if Some(self.gathered.len()) == expected {
+                    // All is there; the end need not be waited for.
+                    return Poll::Ready(Ok(Step::Whole));
+                }
+            }
+            if self.gathered.len() > SMALL {
+                ready!(self.turn.poll(cx));
             }
             let Some(frame) = ready!(body.as_mut().poll_frame(cx)) else {
                 return Poll::Ready(Ok(Step::Whole));
@@ -181,43 +199,14 @@ impl Received {
                 continue;
             };
             let length = data.remaining();
-            if self.len().saturating_add(length) > limit {
+            if self.gathered.len().saturating_add(length) > limit {
+                let gathered = std::mem::take(&mut self.gathered);
                 return Poll::Ready(Err(Unread::TooLarge {
-                    beginning: std::mem::take(self).into_bytes(),
+                    beginning: gathered.into_bytes(),
                     limit,
                 }));
             }
-            if self.len() == 0 {
-                self.first = data.copy_to_bytes(length);
-                if Some(length) == expected {
-                    // All is there; the end need not be waited for.
-                    return Poll::Ready(Ok(Step::Whole));
-                }
-                continue;
-            }
-            let known = expected.unwrap_or_default().min(room);
-            let more = known.saturating_sub(self.joined.len());
-            if self.joined.is_empty() {
-                self.joined
-                    .reserve(more.max(self.first.len().saturating_add(length)));
-                self.joined.extend_from_slice(&self.first);
-                self.first = Bytes::new();
-            } else {
-                self.joined.reserve(more);
-            }
-            self.joined.put(data);
-        }
-    }
-
-    fn len(&self) -> usize {
-        self.first.len().max(self.joined.len())
-    }
-
-    fn into_bytes(self) -> Bytes {
-        if self.joined.is_empty() {
-            self.first
-        } else {
-            self.joined.freeze()
+            self.piece = Some(data.copy_to_bytes(length));
         }
     }
 }
@@ -284,7 +273,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn however_often_a_body_grows_it_has_its_time_once() {
-        let rooms = Rooms::new(1 << 20);
+        let rooms = Rooms::new(1 << 20, None);
         let begun = Instant::now();
         let timeout = Duration::from_secs(30);
         let body = Trickle(tokio::time::interval(Duration::from_secs(9)));
@@ -296,7 +285,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn bodies_that_are_begun_and_not_ended_are_in_the_way_of_their_own_caller_only() {
         let limit = 256 * 1024;
-        let rooms = Rooms::new(limit);
+        let rooms = Rooms::new(limit, None);
         let (one, other) = (Principal::new("one"), Principal::new("other"));
         let read = |body, caller| receive(body, limit, Duration::from_secs(30), &rooms, caller);
         let mut begun: Vec<_> = (0..20)

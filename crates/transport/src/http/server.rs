@@ -12,6 +12,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::ALLOW;
@@ -22,7 +23,9 @@ use switchboard_protocol::http::server::{
     self as rules, Admission, Fields, Head, LastMeta, Refusal,
 };
 use switchboard_protocol::http::session::{SessionError, SessionId};
-use switchboard_protocol::jsonrpc::{Frame, FrameReader, Limits, Malformed};
+use switchboard_protocol::jsonrpc::{
+    ErrorCode, ErrorObject, Frame, FrameReader, Limits, Malformed,
+};
 use tower_service::Service;
 
 use super::answer::{self, bare, json, refuse};
@@ -77,10 +80,10 @@ impl<H: Host> Endpoint<H> {
         Self {
             shared: Arc::new(Shared {
                 host,
+                rooms: Rooms::new(limits.bytes, settings.answers),
                 settings,
                 limits,
                 routes,
-                rooms: Rooms::new(limits.bytes),
                 metadata,
                 memories: std::array::from_fn(|_| Mutex::new(Memory::new(limits))),
             }),
@@ -125,6 +128,7 @@ impl<H: Host> Endpoint<H> {
                 Ok(Head::Post { accepted }) => match shared.receive_from(&head, body).await {
                     Ok((principal, text)) => match shared.admit(&fields, text) {
                         Ok((admission, frame)) => {
+                            let caller = principal.clone();
                             let post = Post {
                                 admission,
                                 frame,
@@ -133,7 +137,8 @@ impl<H: Host> Endpoint<H> {
                                 extensions: head.extensions,
                                 principal,
                             };
-                            Arc::clone(&shared.host).post(post).await
+                            let response = Arc::clone(&shared.host).post(post).await;
+                            shared.hold(response, caller.as_deref())
                         }
                         Err(refused) => *refused,
                     },
@@ -281,6 +286,24 @@ impl<H: Host> Shared<H> {
         }
     }
 
+    /// Has what is large of a response count until its caller has taken it.
+    fn hold(&self, response: Response<Body>, caller: Option<&Principal>) -> Response<Body> {
+        let (head, body) = response.into_parts();
+        match body.held_in(|| self.rooms.of(caller)) {
+            Some(body) => Response::from_parts(head, body),
+            None => {
+                self.settings.refusals.note(ANSWERS);
+                let error = ErrorObject::over_limit(
+                    ErrorCode::TOO_MANY,
+                    "so many large answers to this caller were not taken yet that this one was dropped",
+                    ANSWERS,
+                    u64::try_from(SOON.as_millis()).ok(),
+                );
+                answer::busy(StatusCode::TOO_MANY_REQUESTS, error, SOON)
+            }
+        }
+    }
+
     async fn get(
         &self,
         head: Parts,
@@ -291,6 +314,7 @@ impl<H: Host> Shared<H> {
             Ok(principal) => principal,
             Err(refused) => return *refused,
         };
+        let caller = principal.clone();
         let get = Get {
             session,
             last_event_id,
@@ -298,7 +322,8 @@ impl<H: Host> Shared<H> {
             extensions: head.extensions,
             principal,
         };
-        Arc::clone(&self.host).get(get).await
+        let response = Arc::clone(&self.host).get(get).await;
+        self.hold(response, caller.as_deref())
     }
 
     async fn delete(&self, head: Parts, session: SessionId) -> Response<Body> {
@@ -316,13 +341,15 @@ impl<H: Host> Shared<H> {
             Ok(principal) => principal,
             Err(refused) => return *refused,
         };
+        let caller = principal.clone();
         let get = OldGet {
             post_to: self.routes.post_to(),
             headers: head.headers,
             extensions: head.extensions,
             principal,
         };
-        Arc::clone(&self.host).old_get(get).await
+        let response = Arc::clone(&self.host).old_get(get).await;
+        self.hold(response, caller.as_deref())
     }
 
     async fn old_post<B>(&self, head: Parts, body: B) -> Response<Body>
@@ -379,6 +406,12 @@ impl<H: Host> Shared<H> {
         response
     }
 }
+
+/// The name of the limit of all large answers to one caller that were not taken.
+const ANSWERS: &str = "answers";
+
+/// When whoever takes answers slowly may ask again.
+const SOON: Duration = Duration::from_secs(1);
 
 // About as many as threads read requests at once; each is a kilobyte or two.
 const MEMORIES: usize = 8;

@@ -33,6 +33,9 @@ pub struct HttpSettings {
     pub body_limit: usize,
     /// How long a body may take to arrive: 408 beyond.
     pub body_timeout: Duration,
+    /// Bytes of large answers to one caller that were not taken: 429 beyond. One always may wait. Those who
+    /// are not known are one caller. None: as many as there are.
+    pub answers: Option<usize>,
     /// How event streams behave. Whoever makes one passes this to [`events`](super::events).
     pub stream: StreamSettings,
     /// Says who a caller is. Without it everyone may call.
@@ -69,6 +72,7 @@ impl HttpSettings {
             limits: Limits::default(),
             body_limit: 4 * 1024 * 1024,
             body_timeout: Duration::from_secs(30),
+            answers: None,
             stream: StreamSettings::default(),
             access: None,
             old_transport: None,

@@ -21,6 +21,7 @@ use tokio::net::TcpStream;
 use tokio::time::Sleep;
 
 use super::Body;
+use crate::turn::Turn;
 
 /// What happened on a connection. Only its own task writes and reads it.
 #[derive(Debug, Default)]
@@ -119,15 +120,26 @@ pub(super) struct Socket {
     stream: TokioIo<TcpStream>,
     activity: Arc<Activity>,
     closing: Option<Closing>,
+    turn: Turn,
 }
 
 impl Socket {
-    pub(super) const fn new(stream: TokioIo<TcpStream>, activity: Arc<Activity>) -> Self {
+    pub(super) fn new(stream: TokioIo<TcpStream>, activity: Arc<Activity>) -> Self {
         Self {
             stream,
             activity,
             closing: None,
+            turn: Turn::default(),
         }
+    }
+
+    /// Writes a part of much, when others have had their turn.
+    fn poll_write_part(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        ready!(self.turn.poll(cx));
+        let part = bytes.get(..LARGEST_WRITE).unwrap_or(bytes);
+        let outcome = Pin::new(&mut self.stream).poll_write(cx, part);
+        self.activity.note_write(&outcome);
+        outcome
     }
 }
 
@@ -185,6 +197,9 @@ impl Write for Socket {
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
+        if bytes.len() > LARGEST_WRITE {
+            return self.poll_write_part(cx, bytes);
+        }
         let outcome = Pin::new(&mut self.stream).poll_write(cx, bytes);
         self.activity.note_write(&outcome);
         outcome
@@ -214,6 +229,11 @@ impl Write for Socket {
         cx: &mut Context<'_>,
         buffers: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
+        if let Some(first) = buffers.iter().find(|buffer| !buffer.is_empty())
+            && buffers.iter().map(|buffer| buffer.len()).sum::<usize>() > LARGEST_WRITE
+        {
+            return self.poll_write_part(cx, first);
+        }
         let outcome = Pin::new(&mut self.stream).poll_write_vectored(cx, buffers);
         self.activity.note_write(&outcome);
         outcome
@@ -224,3 +244,6 @@ impl Write for Socket {
 const LINGER: Duration = Duration::from_secs(1);
 
 const MOST_UNREAD: usize = 1024 * 1024;
+
+// The kernel would take megabytes at once, and others wait for as long as it copies them.
+const LARGEST_WRITE: usize = 128 * 1024;

@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
-use switchboard_protocol::Revision;
 use switchboard_protocol::http::origin::Guard;
 use switchboard_protocol::http::session::SessionId;
-use switchboard_protocol::jsonrpc::{Frame, Message};
+use switchboard_protocol::jsonrpc::{self, Frame, Message};
+use switchboard_protocol::{Payload, Revision};
 use switchboard_transport::http::{
     Access, Body, Challenge, ChallengeError, Delete, Denied, Endpoint, EventSender, Get, Host,
     HttpSettings, OldGet, OldPost, Post, Principal, accepted, event_stream, events, json,
@@ -63,6 +63,11 @@ impl Host for Probe {
                     self.note("waiting");
                     pending().await
                 }
+                "large" => {
+                    let result = Payload::encode(&"x".repeat(LARGE)).expect("a string");
+                    let answer = jsonrpc::Response::new(request.id.clone(), Ok(result));
+                    json(StatusCode::OK, &Message::from(answer))
+                }
                 "panic" => panic!("a host that breaks"),
                 "print" => {
                     self.note(format!("{:?}", post.headers));
@@ -105,6 +110,9 @@ impl Host for Probe {
         self.note("stopping");
     }
 }
+
+/// More than what lies between two sockets takes.
+const LARGE: usize = 12 << 20;
 
 /// Says that a future was dropped.
 struct TellDrop(Arc<Probe>);

@@ -137,6 +137,11 @@ impl EventDecoder {
         self.buffer.allocated() + self.block.data_length()
     }
 
+    /// How many these will be once so many more are [pushed](Self::push).
+    pub fn allocated_with(&self, more: usize) -> usize {
+        self.buffer.allocated_with(more, self.limit) + self.block.data_length()
+    }
+
     /// Passes over what may stand before a line; `false` if more must come first.
     fn pass_marks(&mut self) -> bool {
         if self.place == Place::Start {

@@ -12,14 +12,16 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use http::HeaderMap;
 use http::header::{CONTENT_ENCODING, TRANSFER_ENCODING};
 use switchboard_protocol::framing::{Event, EventDecoder, EventStreamError};
 
 use super::connection::Connection;
 use super::pool::Pool;
-use crate::http::room::Place;
+use crate::http::gather::Gathered;
+use crate::http::room::{Place, SMALL};
+use crate::turn::Turn;
 
 /// A body that is being received.
 #[derive(Debug)]
@@ -32,8 +34,11 @@ pub struct Incoming {
     /// An encoding that was not asked for.
     encoding: Option<String>,
     decoder: Option<EventDecoder>,
+    /// What came of events and waits for room.
+    part: Option<Bytes>,
     /// What may be held of it.
     place: Place,
+    turn: Turn,
 }
 
 impl Incoming {
@@ -51,7 +56,9 @@ impl Incoming {
             received: 0,
             encoding: unexpected_encoding(headers),
             decoder: None,
+            part: None,
             place: Place::small(),
+            turn: Turn::default(),
         };
         if is_empty {
             incoming.release();
@@ -74,29 +81,15 @@ impl Incoming {
         if announced > self.limit as u64 {
             return Err(self.too_large(announced));
         }
-        let Some(first) = self.next_part().await? else {
-            return Ok(Bytes::new());
-        };
-        self.check_size(first.len())?;
-        let Some(second) = self.next_part().await? else {
-            return Ok(first);
-        };
-        let expected = usize::try_from(announced)
-            .unwrap_or(0)
-            .max(first.len() + second.len());
-        self.grow(expected).await;
-        let mut whole = BytesMut::with_capacity(expected);
-        whole.extend_from_slice(&first);
-        let mut part = second;
-        loop {
-            self.check_size(whole.len().saturating_add(part.len()))?;
-            self.grow(whole.len() + part.len()).await;
-            whole.extend_from_slice(&part);
-            match self.next_part().await? {
-                Some(next) => part = next,
-                None => return Ok(whole.freeze()),
-            }
+        let announced = usize::try_from(announced).unwrap_or(usize::MAX);
+        let mut gathered = Gathered::default();
+        while let Some(part) = self.next_part().await? {
+            self.check_size(gathered.len().saturating_add(part.len()))?;
+            let size = gathered.size_with(part.len(), self.limit).max(announced);
+            self.place.grow(self.pool.room(), size).await;
+            gathered.add(part, size);
         }
+        Ok(gathered.into_bytes())
     }
 
     /// The next event of a stream, `None` after the last. Nothing is lost when the future is
@@ -111,23 +104,27 @@ impl Incoming {
             let decoder = self
                 .decoder
                 .get_or_insert_with(|| EventDecoder::with_limit(limit));
-            let next = decoder.next_event();
-            // It may have room for more than it will ever hold.
-            let held = decoder.allocated().min(limit);
-            if next.is_some() {
-                self.place = Place::small();
+            match decoder.next_event() {
+                Some(Ok(event)) => {
+                    self.place = Place::small();
+                    return Ok(Some(event));
+                }
+                Some(Err(error)) => {
+                    self.place = Place::small();
+                    return Err(BodyError::Event(error));
+                }
+                None => {}
             }
-            match next {
-                Some(Ok(event)) => return Ok(Some(event)),
-                Some(Err(error)) => return Err(BodyError::Event(error)),
-                None => self.grow(held).await,
+            if let Some(part) = &self.part {
+                // It may have room for more than it will ever hold.
+                let size = decoder.allocated_with(part.len()).min(limit);
+                self.place.grow(self.pool.room(), size).await;
+                decoder.push(part);
+                self.part = None;
+                continue;
             }
             match self.next_part().await {
-                Ok(Some(part)) => {
-                    if let Some(decoder) = &mut self.decoder {
-                        decoder.push(&part);
-                    }
-                }
+                Ok(part @ Some(_)) => self.part = part,
                 Ok(None) => {
                     let was_cut = self.decoder.as_mut().is_some_and(EventDecoder::finish);
                     return match was_cut {
@@ -155,11 +152,6 @@ impl Incoming {
         self.received
     }
 
-    /// Waits until so much may be held of an answer that is not whole.
-    async fn grow(&mut self, size: usize) {
-        self.place.grow(self.pool.room(), size).await;
-    }
-
     async fn next_part(&mut self) -> Result<Option<Bytes>, BodyError> {
         poll_fn(|cx| self.poll_part(cx)).await
     }
@@ -168,6 +160,9 @@ impl Incoming {
         let Some(connection) = &mut self.connection else {
             return Poll::Ready(Ok(None));
         };
+        if self.received > SMALL as u64 {
+            ready!(self.turn.poll(cx));
+        }
         let outcome = ready!(connection.poll_part(cx));
         Poll::Ready(match outcome {
             Ok(Some(part)) => {

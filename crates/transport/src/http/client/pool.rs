@@ -42,7 +42,7 @@ impl Pool {
             state: Mutex::default(),
             idle_timeout,
             max_idle,
-            room: Room::new(limit),
+            room: Room::new(limit, None),
         }
     }
 

@@ -140,3 +140,42 @@ async fn a_body_with_broken_framing_is_refused() {
     let (head, _) = client.response().await;
     assert!(head.starts_with("HTTP/1.1 400"), "{head}");
 }
+
+#[tokio::test]
+async fn who_does_not_take_large_answers_gets_no_more_of_them() {
+    let refusals = Refusals::default();
+    let counting = refusals.clone();
+    let server = Server::start(move |settings| {
+        settings.refusals = counting;
+        settings.answers = Some(5 * super::LARGE / 2);
+    })
+    .await;
+    let mut idle = Vec::new();
+    for _ in 0..2 {
+        let mut client = server.connect().await;
+        client.write(&call("large")).await;
+        assert!(client.head().await.starts_with("HTTP/1.1 200"));
+        idle.push(client);
+    }
+    let mut client = server.connect().await;
+    client.write(&call("large")).await;
+    let (head, body) = client.response().await;
+    assert!(head.starts_with("HTTP/1.1 429"), "{head}");
+    assert!(head.contains("retry-after: 1\r\n"), "{head}");
+    assert!(body.contains(r#""limit":"answers""#), "{body}");
+    assert_eq!(refusals.counts(), [("answers", 1)].into());
+    // Small ones are as before.
+    client.write(&call("ping")).await;
+    assert!(client.head().await.starts_with("HTTP/1.1 200"));
+    // Those of one who left are no longer held.
+    drop(idle.pop());
+    loop {
+        let mut client = server.connect().await;
+        client.write(&call("large")).await;
+        let (head, body) = client.response().await;
+        if head.starts_with("HTTP/1.1 200") {
+            assert!(body.len() > super::LARGE);
+            break;
+        }
+    }
+}
