@@ -12,16 +12,21 @@ pub(crate) struct Backoff {
 
 impl Backoff {
     /// It ended after it had been ready for this long, or never was. How long to wait; none if
-    /// it has ended too often to be tried again by itself.
+    /// it has ended more often than `most` to be tried again by itself.
     ///
     /// `chance` is anything from 0 to 65 535: many that end at the same time, as when a network
     /// is gone, do not come back at the same time.
-    pub(crate) fn ended(&mut self, ready_for: Option<Duration>, chance: u16) -> Option<Duration> {
+    pub(crate) fn ended(
+        &mut self,
+        ready_for: Option<Duration>,
+        most: usize,
+        chance: u16,
+    ) -> Option<Duration> {
         if ready_for.is_some_and(|time| time >= STEADY) {
             self.ends = 0;
         }
         self.ends = self.ends.saturating_add(1);
-        if self.ends > MOST_IN_A_ROW {
+        if usize::try_from(self.ends).is_ok_and(|ends| ends > most) {
             return None;
         }
         let doublings = (self.ends - 1).min(16);
@@ -42,7 +47,7 @@ const LONGEST: Duration = Duration::from_secs(60);
 // Who was ready for this long did not end because of how it was started.
 const STEADY: Duration = Duration::from_secs(60);
 // By then a quarter of an hour has passed. Whoever changes something starts it again.
-const MOST_IN_A_ROW: u32 = 20;
+pub(crate) const MOST_IN_A_ROW: usize = 20;
 
 #[cfg(test)]
 mod tests {
@@ -52,7 +57,7 @@ mod tests {
     fn waits_double_up_to_a_minute_and_then_it_is_given_up() {
         let mut backoff = Backoff::default();
         let mut waits = Vec::new();
-        while let Some(wait) = backoff.ended(None, u16::MAX) {
+        while let Some(wait) = backoff.ended(None, MOST_IN_A_ROW, u16::MAX) {
             waits.push(wait.as_millis());
         }
         assert_eq!(
@@ -65,7 +70,7 @@ mod tests {
 
     #[test]
     fn chance_takes_away_half_at_most() {
-        let wait = |chance| Backoff::default().ended(None, chance).unwrap();
+        let wait = |chance| Backoff::default().ended(None, 1, chance).unwrap();
         assert_eq!(wait(0), FIRST / 2);
         assert_eq!(wait(u16::MAX), FIRST);
         assert!(wait(1) < wait(u16::MAX / 2));
@@ -75,9 +80,10 @@ mod tests {
     fn whoever_was_steady_begins_anew() {
         let mut backoff = Backoff::default();
         for _ in 0..5 {
-            backoff.ended(Some(Duration::from_secs(59)), 0);
+            backoff.ended(Some(Duration::from_secs(59)), 5, 0);
         }
         assert_eq!(backoff.ends(), 5);
-        assert_eq!(backoff.ended(Some(STEADY), u16::MAX), Some(FIRST));
+        assert_eq!(backoff.ended(None, 5, 0), None);
+        assert_eq!(backoff.ended(Some(STEADY), 5, u16::MAX), Some(FIRST));
     }
 }

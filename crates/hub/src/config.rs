@@ -53,7 +53,9 @@ pub use page::{Position, SyntaxFault};
 pub use problem::{Problem, ProblemKind, Severity};
 pub(crate) use resolve::bounded;
 pub use resolve::{ResolveError, ResolveErrorKind, Resolved, ResolvedAuth, ResolvedOAuth, resolve};
-pub use server::{Location, ServerConfig, ServerLimits, ServerTimeouts, Sharing, Start};
+pub use server::{
+    Location, ServerConfig, ServerLimits, ServerTimeouts, Sharing, Start, StopTimeouts,
+};
 pub use transport::{HttpConfig, StdioConfig, TransportConfig};
 pub use unknown::UnknownKeys;
 

@@ -9,6 +9,7 @@ use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 
 use crate::hub::View;
+use crate::metrics::Metrics;
 use crate::policy::Denial;
 use crate::registry::Changes;
 use crate::state::MemberState;
@@ -86,6 +87,7 @@ impl Event {
 pub struct Events {
     receiver: broadcast::Receiver<Event>,
     missed: u64,
+    metrics: Metrics,
     /// Held by all who want to hear of progress.
     progress: Option<Arc<()>>,
     /// Whose events are heard. None: all.
@@ -95,12 +97,14 @@ pub struct Events {
 impl Events {
     pub(crate) const fn new(
         receiver: broadcast::Receiver<Event>,
+        metrics: Metrics,
         progress: Arc<()>,
         view: Option<Arc<View>>,
     ) -> Self {
         Self {
             receiver,
             missed: 0,
+            metrics,
             progress: Some(progress),
             view,
         }
@@ -122,7 +126,10 @@ impl Events {
                     Some(view) if !view.has_server(event.server()) => {}
                     _ => return Some(event),
                 },
-                Err(RecvError::Lagged(missed)) => self.missed = self.missed.saturating_add(missed),
+                Err(RecvError::Lagged(missed)) => {
+                    self.missed = self.missed.saturating_add(missed);
+                    self.metrics.missed_events(missed);
+                }
                 Err(RecvError::Closed) => return None,
             }
         }

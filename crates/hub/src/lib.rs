@@ -58,7 +58,7 @@ pub use config::{
     InputConfig, InputKind, InputOption, KeyConfig, KeySecret, LimitConfig, Location, OAuthConfig,
     Origin, Position, Problem, ProblemKind, ResolveError, ResolveErrorKind, Resolved, ResolvedAuth,
     ResolvedOAuth, ServerConfig, ServerLimits, ServerTimeouts, Severity, Sharing, Start,
-    StdioConfig, SyntaxFault, TransportConfig, UnknownKeys, resolve,
+    StdioConfig, StopTimeouts, SyntaxFault, TransportConfig, UnknownKeys, resolve,
 };
 pub use error::HubError;
 pub use event::{Event, Events};

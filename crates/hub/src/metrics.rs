@@ -21,6 +21,8 @@ pub use histogram::{DURATION_BOUNDS, Durations};
 pub use prometheus::PROMETHEUS_CONTENT_TYPE;
 pub use snapshot::{MetricsSnapshot, OperationMetrics, OutcomeMetrics, ServerMetrics};
 
+use switchboard_protocol::Refusals;
+
 use crate::trace::{Endpoint, Subject};
 
 /// The numbers of a hub. Clones are the same numbers.
@@ -34,6 +36,7 @@ struct Shared {
     began: SystemTime,
     servers: Mutex<BTreeMap<Arc<str>, Arc<ServerMeter>>>,
     catalog_version: AtomicU64,
+    missed_events: AtomicU64,
 }
 
 impl Metrics {
@@ -44,6 +47,7 @@ impl Metrics {
                 began: SystemTime::now(),
                 servers: Mutex::default(),
                 catalog_version: AtomicU64::new(0),
+                missed_events: AtomicU64::new(0),
             }),
         }
     }
@@ -70,6 +74,12 @@ impl Metrics {
         newest.fetch_max(version, Ordering::Relaxed);
     }
 
+    /// Somebody was too slow to hear of so many events.
+    pub fn missed_events(&self, count: u64) {
+        let missed = &self.shared.missed_events;
+        missed.fetch_add(count, Ordering::Relaxed);
+    }
+
     /// The numbers as they are now.
     pub fn snapshot(&self) -> MetricsSnapshot {
         let meters: Vec<_> = self.servers().values().cloned().collect();
@@ -77,6 +87,7 @@ impl Metrics {
             began: self.shared.began,
             taken: SystemTime::now(),
             catalog_version: self.shared.catalog_version.load(Ordering::Relaxed),
+            missed_events: self.shared.missed_events.load(Ordering::Relaxed),
             servers: meters.iter().map(|meter| meter.snapshot()).collect(),
         }
     }
@@ -103,6 +114,7 @@ pub struct ServerMeter {
     restarts: AtomicU64,
     catalog_changes: AtomicU64,
     refused: AtomicU64,
+    limits: Refusals,
 }
 
 /// A row each.
@@ -133,6 +145,7 @@ impl ServerMeter {
             restarts: AtomicU64::new(0),
             catalog_changes: AtomicU64::new(0),
             refused: AtomicU64::new(0),
+            limits: Refusals::default(),
         }
     }
 
@@ -159,6 +172,11 @@ impl ServerMeter {
     /// So many of its definitions turned out not to be what was approved.
     pub fn refused(&self, count: u64) {
         self.refused.fetch_add(count, Ordering::Relaxed);
+    }
+
+    /// The server has reached a limit of this name, other than one that ends a call.
+    pub fn reached(&self, limit: &'static str) {
+        self.limits.note(limit);
     }
 
     pub(crate) fn endpoint(&self) -> Arc<Endpoint> {
@@ -199,6 +217,7 @@ impl ServerMeter {
             restarts: self.restarts.load(Ordering::Relaxed),
             catalog_changes: self.catalog_changes.load(Ordering::Relaxed),
             refused: self.refused.load(Ordering::Relaxed),
+            limits: self.limits.counts(),
             operations,
         }
     }
@@ -339,15 +358,21 @@ mod tests {
         meter.restarted();
         meter.catalog_changed();
         meter.refused(2);
+        meter.reached("items");
+        meter.reached("items");
+        metrics.missed_events(3);
+        metrics.missed_events(2);
         metrics.catalog_changed(7);
         metrics.catalog_changed(6);
         let snapshot = metrics.snapshot();
         assert_eq!(snapshot.catalog_version, 7);
+        assert_eq!(snapshot.missed_events, 5);
         let [server] = &snapshot.servers[..] else {
             panic!("{snapshot:?}");
         };
         assert_eq!((server.restarts, server.catalog_changes), (1, 1));
         assert_eq!(server.refused, 2);
+        assert_eq!(server.limits, BTreeMap::from([("items", 2)]));
         assert_eq!((server.calls(), server.errors()), (6, 3));
         assert_eq!(server.in_flight(), 1);
         let rows: Vec<_> = server

@@ -106,8 +106,9 @@ fn connects_alike(one: &ServerConfig, other: &ServerConfig) -> bool {
         location: _,
     } = one;
     let mut limits = *limits;
-    // Results are measured by the hub, everything else by the connection.
+    // Results and restarts are counted by the hub, everything else by the connection.
     limits.result = other.limits.result;
+    limits.restarts = other.limits.restarts;
     *name == other.name
         && *transport == other.transport
         && *is_enabled == other.is_enabled

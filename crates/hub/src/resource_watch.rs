@@ -118,8 +118,11 @@ async fn subscribe(hub: &Hub, server: &str, uri: &str) -> Result<Standing, HubEr
         server: server.to_owned(),
         uri: uri.to_owned(),
     };
-    let subscription = timeout(FOR_AGREEING, client.listen(filter)).await;
-    let subscription = subscription.map_err(|_| not_watchable())??;
+    let Ok(subscription) = timeout(FOR_AGREEING, client.listen(filter)).await else {
+        client.member().meter.reached("agreeing");
+        return Err(not_watchable());
+    };
+    let subscription = subscription?;
     let granted = subscription.granted();
     if !granted.resources().iter().any(|granted| granted == uri) {
         return Err(not_watchable());

@@ -37,6 +37,7 @@ impl Hub {
         let mut filter = SubscriptionFilter::default();
         filter.task_ids = Some(vec![task.to_owned()]);
         let Ok(subscription) = timeout(FOR_AGREEING, client.listen(filter)).await else {
+            client.member().meter.reached("agreeing");
             return Ok(None);
         };
         let subscription = subscription?;

@@ -309,6 +309,14 @@ fn timeouts(server: &ServerConfig) -> Timeouts {
     timeouts.idle = said.call.or(timeouts.idle);
     // Whoever lets a call be silent for an hour lets it take an hour.
     timeouts.total = said.total.or(timeouts.total.max(said.call));
+    timeouts.probe = said.probe.unwrap_or(timeouts.probe);
+    timeouts.question = said.question.unwrap_or(timeouts.question);
+    timeouts.silence = said.silence.unwrap_or(timeouts.silence);
+    timeouts.farewell = said.farewell.unwrap_or(timeouts.farewell);
+    let (stop, said) = (&mut timeouts.stop, &said.stop);
+    stop.obey = said.obey.unwrap_or(stop.obey);
+    stop.terminate = said.terminate.unwrap_or(stop.terminate);
+    stop.reap = said.reap.unwrap_or(stop.reap);
     timeouts
 }
 

@@ -109,6 +109,28 @@ pub struct ServerTimeouts {
     pub total: Option<Duration>,
     /// All pages of a list.
     pub list: Option<Duration>,
+    /// The question for the era, before the handshake is tried too.
+    pub probe: Option<Duration>,
+    /// A question of the server that is with the host.
+    pub question: Option<Duration>,
+    /// A stream of the handshake era that is silent, before it is opened anew.
+    pub silence: Option<Duration>,
+    /// Ending a session.
+    pub farewell: Option<Duration>,
+    /// Ending a process.
+    pub stop: StopTimeouts,
+}
+
+/// How long a process may take to end. What is not said is as usual.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StopTimeouts {
+    /// By itself, after the end of its input.
+    pub obey: Option<Duration>,
+    /// After it was told to.
+    pub terminate: Option<Duration>,
+    /// After it was killed.
+    pub reap: Option<Duration>,
 }
 
 /// How much there may be of everything. What is not said is as usual.
@@ -133,6 +155,8 @@ pub struct ServerLimits {
     pub items: Option<usize>,
     /// Bytes of all pages of one list.
     pub list_bytes: Option<usize>,
+    /// How often in a row it is started again by itself.
+    pub restarts: Option<usize>,
 }
 
 impl ServerConfig {

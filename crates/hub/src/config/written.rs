@@ -130,11 +130,26 @@ impl ServerConfig {
             ("call", self.timeouts.call.filter(short)),
             ("total", self.timeouts.total),
             ("list", self.timeouts.list),
+            ("probe", self.timeouts.probe),
+            ("question", self.timeouts.question),
+            ("silence", self.timeouts.silence),
+            ("farewell", self.timeouts.farewell),
         ] {
             if let Some(value) = value {
                 times.text(key, &time(value));
             }
         }
+        let mut stop = Members::default();
+        for (key, value) in [
+            ("obey", self.timeouts.stop.obey),
+            ("terminate", self.timeouts.stop.terminate),
+            ("reap", self.timeouts.stop.reap),
+        ] {
+            if let Some(value) = value {
+                stop.text(key, &time(value));
+            }
+        }
+        times.object("stop", stop);
         extras.object("timeouts", times);
         let mut limits = Members::default();
         for (key, value) in [
@@ -147,6 +162,7 @@ impl ServerConfig {
             ("pages", self.limits.pages),
             ("items", self.limits.items),
             ("listBytes", self.limits.list_bytes),
+            ("restarts", self.limits.restarts),
         ] {
             if let Some(value) = value {
                 limits.json(key, value);

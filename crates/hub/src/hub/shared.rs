@@ -313,7 +313,12 @@ impl Shared {
     }
 
     pub(super) fn listen(&self, view: Option<Arc<View>>) -> Events {
-        Events::new(self.events.subscribe(), Arc::clone(&self.progress), view)
+        Events::new(
+            self.events.subscribe(),
+            self.metrics.clone(),
+            Arc::clone(&self.progress),
+            view,
+        )
     }
 
     /// Does anybody want to hear of progress?

@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::uses::Uses;
 use super::{Beginning, Member, Order, Role, Standing};
-use crate::backoff::Backoff;
+use crate::backoff::{Backoff, MOST_IN_A_ROW};
 use crate::config::{ServerConfig, Start};
 use crate::hub::{HostMaker, Shared};
 use crate::registry::MemberCatalog;
@@ -179,7 +179,8 @@ impl Keeper {
         };
         let chance = (hub.settings.chance)();
         drop(hub);
-        let Some(wait) = self.backoff.ended(ready_for, chance) else {
+        let most = self.config().limits.restarts.unwrap_or(MOST_IN_A_ROW);
+        let Some(wait) = self.backoff.ended(ready_for, most, chance) else {
             let reason = format!("it ended {} times in a row: {reason}", self.backoff.ends());
             return Next::Rest(MemberState::Failed {
                 reason: reason.into(),

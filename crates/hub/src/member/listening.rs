@@ -2,15 +2,19 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use switchboard_client::types::SubscriptionFilter;
 use switchboard_client::{Change, Client, Ready, Subscription};
 use tokio::time::{Instant, sleep_until, timeout};
 
+use crate::metrics::ServerMeter;
+
 /// Hears of changes.
 pub(super) struct Listening {
     client: Client,
+    meter: Arc<ServerMeter>,
     filter: SubscriptionFilter,
     stage: Stage,
     wait: Duration,
@@ -33,7 +37,7 @@ enum Stage {
 }
 
 impl Listening {
-    pub(super) fn new(client: &Client, ready: &Ready) -> Self {
+    pub(super) fn new(client: &Client, ready: &Ready, meter: &Arc<ServerMeter>) -> Self {
         let mut wanted = SubscriptionFilter::default();
         wanted.tools_list_changed = Some(true);
         wanted.prompts_list_changed = Some(true);
@@ -41,10 +45,11 @@ impl Listening {
         let filter = wanted.within(&ready.capabilities);
         let stage = match filter == SubscriptionFilter::default() {
             true => Stage::Mute(Instant::now()),
-            false => ask(client, &filter),
+            false => ask(client, &filter, meter),
         };
         Self {
             client: client.clone(),
+            meter: Arc::clone(meter),
             filter,
             stage,
             wait: FIRST_WAIT,
@@ -87,7 +92,7 @@ impl Listening {
                 },
                 Stage::Pausing(until) => {
                     sleep_until(*until).await;
-                    self.stage = ask(&self.client, &self.filter);
+                    self.stage = ask(&self.client, &self.filter, &self.meter);
                 }
                 Stage::Mute(until) => {
                     sleep_until(*until).await;
@@ -109,11 +114,14 @@ impl Listening {
     }
 }
 
-fn ask(client: &Client, filter: &SubscriptionFilter) -> Stage {
-    let (client, filter) = (client.clone(), filter.clone());
+fn ask(client: &Client, filter: &SubscriptionFilter, meter: &Arc<ServerMeter>) -> Stage {
+    let (client, filter, meter) = (client.clone(), filter.clone(), Arc::clone(meter));
     Stage::Asking(Box::pin(async move {
-        let listening = timeout(FOR_AGREEING, client.listen(filter));
-        listening.await.ok()?.ok()
+        let Ok(listening) = timeout(FOR_AGREEING, client.listen(filter)).await else {
+            meter.reached("agreeing");
+            return None;
+        };
+        listening.ok()
     }))
 }
 

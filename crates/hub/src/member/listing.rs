@@ -7,7 +7,7 @@ use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
-use switchboard_client::{Change, Class, Client, Error, Ready};
+use switchboard_client::{Change, Class, Client, Error, ErrorKind, Ready};
 use switchboard_protocol::jsonrpc::ErrorCode;
 use tokio::time::{Instant, sleep_until};
 
@@ -144,6 +144,8 @@ pub(super) struct Listed {
     pub(super) catalog: MemberCatalog,
     /// Why something could not.
     pub(super) reason: Option<Reason>,
+    /// The limits that it has reached.
+    pub(super) limits: Vec<&'static str>,
 }
 
 impl Listed {
@@ -153,6 +155,7 @@ impl Listed {
             Ok(found) => Some(found),
             Err(error) if is_missing(&error) => Some(Vec::new()),
             Err(error) => {
+                self.limits.extend(limit_of(&error));
                 self.reason
                     .get_or_insert_with(|| (error.to_string().into(), error.class()));
                 None
@@ -167,6 +170,7 @@ pub(super) async fn list(client: Client, ready: Arc<Ready>, kind: ListKind) -> L
         kind,
         catalog: MemberCatalog::new(),
         reason: None,
+        limits: Vec::new(),
     };
     let capabilities = &ready.capabilities;
     match kind {
@@ -202,6 +206,16 @@ pub(super) async fn list(client: Client, ready: Arc<Ready>, kind: ListKind) -> L
 fn is_missing(error: &Error) -> bool {
     let refusal = error.refusal();
     refusal.is_some_and(|refusal| refusal.code == ErrorCode::METHOD_NOT_FOUND)
+}
+
+/// The limit that a list has reached, by its key.
+fn limit_of(error: &Error) -> Option<&'static str> {
+    match error.kind() {
+        ErrorKind::ListTooLong { what: "bytes", .. } => Some("listBytes"),
+        ErrorKind::ListTooLong { what, .. } => Some(what),
+        ErrorKind::TimedOut(_) => Some("list"),
+        _ => None,
+    }
 }
 
 // However often a server says that its lists have changed.

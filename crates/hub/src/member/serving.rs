@@ -50,7 +50,12 @@ impl Keeper {
         };
         let mut listening = None;
         match self.role {
-            Role::Shared => listening = Some(Listening::new(client, &served.ready)),
+            Role::Shared => {
+                let Some(member) = self.member.upgrade() else {
+                    return Next::Over;
+                };
+                listening = Some(Listening::new(client, &served.ready, &member.meter));
+            }
             Role::Personal => self.stand_ready(&mut served),
         }
         let mut asking_for_logs = self.ask_for_logs(&served);
@@ -135,6 +140,9 @@ impl Keeper {
         let Some((hub, member)) = self.both() else {
             return;
         };
+        for limit in listed.limits {
+            member.meter.reached(limit);
+        }
         served.lists.note(listed.kind, listed.reason);
         hub.list(&member, listed.catalog);
         if served.lists.are_known() {

@@ -53,6 +53,22 @@ impl MetricsSnapshot {
             page.line("", &Labels::of(server), server.refused);
         }
         page.family(
+            "switchboard_server_over_limit_total",
+            count,
+            "Limits that a server has reached, other than those that end a call.",
+        );
+        for server in &self.servers {
+            for (limit, count) in &server.limits {
+                page.line("", &Labels::of(server).with("limit", limit), count);
+            }
+        }
+        page.family(
+            "switchboard_events_missed_total",
+            count,
+            "Events that came too quickly for whoever listens.",
+        );
+        page.line("", &Labels::default(), self.missed_events);
+        page.family(
             "switchboard_catalog_version",
             "gauge",
             "The version of the catalogue.",
@@ -194,6 +210,8 @@ mod tests {
         meter.begin(Subject::Tool("add")).end(Some("-32602"));
         let open = meter.begin(Subject::Prompt("plan"));
         meter.restarted();
+        meter.reached("items");
+        metrics.missed_events(4);
         metrics.catalog_changed(3);
         let text = metrics.snapshot().prometheus();
         open.end(None);
@@ -218,6 +236,8 @@ mod tests {
             format!("switchboard_server_restarts_total{{{server}}} 1"),
             format!("switchboard_server_catalog_changes_total{{{server}}} 0"),
             format!("switchboard_server_refused_definitions_total{{{server}}} 0"),
+            format!("switchboard_server_over_limit_total{{{server},limit=\"items\"}} 1"),
+            "switchboard_events_missed_total 4".to_owned(),
             "switchboard_catalog_version 3".to_owned(),
         ] {
             assert!(text.lines().any(|found| found == line), "{line}\n{text}");

@@ -1,5 +1,6 @@
 //! The numbers at one moment, as plain data.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -16,6 +17,8 @@ pub struct MetricsSnapshot {
     pub taken: SystemTime,
     /// The version of the catalogue.
     pub catalog_version: u64,
+    /// How many events whoever listens was too slow to hear of.
+    pub missed_events: u64,
     /// The servers, by name.
     pub servers: Vec<ServerMetrics>,
 }
@@ -36,6 +39,8 @@ pub struct ServerMetrics {
     pub catalog_changes: u64,
     /// How many of its definitions turned out not to be what was approved.
     pub refused: u64,
+    /// How often it has reached limits other than those that end a call, by their names.
+    pub limits: BTreeMap<&'static str, u64>,
     /// Its calls, by method and name.
     pub operations: Vec<OperationMetrics>,
 }

@@ -22,6 +22,7 @@ const GENTLE: &[fn(&mut ServerConfig)] = &[
     |server| server.timeouts.call = Some(Duration::from_secs(5)),
     |server| server.idle = Some(Duration::from_secs(600)),
     |server| server.limits.result = Some(1000),
+    |server| server.limits.restarts = Some(3),
     |server| {
         server.unknown.0.insert("note".to_owned(), "x".into());
     },

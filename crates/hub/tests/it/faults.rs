@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use switchboard_client::NoHost;
-use switchboard_hub::{Event, MemberState};
+use switchboard_hub::{Event, Hub, MemberState, ServerConfig};
 
 use crate::child::{faulty, odd, server};
 use crate::running::{builder, hub, pid, soon, state, text, tools_of, until};
@@ -27,6 +27,35 @@ async fn a_list_that_does_not_come_hides_no_other() {
     assert!(matches!(state(&hub, "one"), MemberState::Ready(_)));
     assert_eq!(text(&hub, "one", "echo").await.unwrap(), "here");
     hub.close().await;
+}
+
+#[tokio::test]
+async fn lists_that_are_cut_are_counted_by_their_limits() {
+    type Change = fn(&mut ServerConfig);
+    let endless: [(&str, Change); 3] = [
+        ("pages", |config| config.limits.pages = Some(20)),
+        ("items", |config| config.limits.items = Some(10)),
+        ("listBytes", |config| config.limits.list_bytes = Some(5000)),
+    ];
+    for (limit, change) in endless {
+        let (mut config, launch) = faulty("one", "endless-pages");
+        change(&mut config);
+        let hub = hub([config]).await;
+        assert!(lists_cut(&hub, limit) > 0, "{limit}");
+        soon(hub.close()).await;
+        assert!(launch.survivors().is_empty());
+    }
+    let mut config = odd("one", "mute");
+    config.timeouts.list = Some(Duration::from_millis(10));
+    let hub = hub([config]).await;
+    assert!(lists_cut(&hub, "list") > 0);
+    hub.close().await;
+}
+
+fn lists_cut(hub: &Hub, limit: &str) -> u64 {
+    let numbers = hub.metrics().snapshot();
+    let counts = &numbers.servers[0].limits;
+    counts.get(limit).copied().unwrap_or(0)
 }
 
 #[tokio::test]
@@ -147,6 +176,29 @@ async fn a_server_that_crashes_again_and_again_is_left_alone_for_longer_and_long
     assert!(waits.is_sorted_by(|one, next| one.0 < next.0), "{waits:?}");
     assert!(waits[2].1 >= Duration::from_secs(1), "{waits:?}");
     soon(connecting).await.unwrap();
+    soon(hub.close()).await;
+    assert!(launch.survivors().is_empty());
+}
+
+#[tokio::test]
+async fn a_server_is_started_again_as_often_as_is_said() {
+    let (mut config, launch) = faulty("crashing", "exits-silently");
+    config.limits.restarts = Some(1);
+    let hub = builder([config]).build();
+    let mut events = hub.events();
+    soon(hub.connect_all()).await;
+    until(&mut events, "crashing", |state| {
+        matches!(state, MemberState::Failed { .. })
+    })
+    .await;
+    let MemberState::Failed { reason, .. } = state(&hub, "crashing") else {
+        panic!("{:?}", state(&hub, "crashing"));
+    };
+    assert!(
+        reason.starts_with("it ended 2 times in a row: "),
+        "{reason}"
+    );
+    assert_eq!(hub.metrics().snapshot().servers[0].restarts, 1);
     soon(hub.close()).await;
     assert!(launch.survivors().is_empty());
 }

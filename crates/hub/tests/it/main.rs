@@ -9,6 +9,7 @@
 //! - `connecting`, `sleeping`, `changing`: servers that come, go, sleep and change
 //! - `locking`: definitions that somebody approved, and such that nobody did
 //! - `calling`: tools, resources, prompts, completions; `sessions`: servers that are not shared
+//! - `agreeing`: servers that never say that they will tell of changes
 //! - `asked`: what servers ask and tell; `together`: many users at once
 //! - `remote`: servers over HTTP that come and go
 //! - `many`: fifty servers, good and bad; `faults`: one that misbehaves; `churn`: nothing is left
@@ -18,6 +19,7 @@
     reason = "clippy knows tests by their attribute, not the functions that they share"
 )]
 
+mod agreeing;
 mod any_order;
 mod asked;
 mod calling;

@@ -8,7 +8,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use switchboard_auth::Secret;
-use switchboard_hub::{Config, Event, Hub, Origin, Surroundings};
+use switchboard_hub::{Config, Event, Hub, MemberState, Origin, Start, Surroundings};
 
 use crate::child::server;
 use crate::running::{builder, pid, soon};
@@ -75,7 +75,40 @@ async fn whoever_does_not_listen_loses_the_oldest_and_is_told_how_many() {
     .await;
     assert!(events.missed() > 0);
     assert_eq!(heard + events.missed(), CHANGES);
+    assert_eq!(hub.metrics().snapshot().missed_events, events.missed());
     hub.close().await;
+}
+
+/// Has a turn and no more.
+fn begin(future: impl Future) -> bool {
+    let waker = std::task::Waker::noop();
+    let mut future = std::pin::pin!(future);
+    let turn = future
+        .as_mut()
+        .poll(&mut std::task::Context::from_waker(waker));
+    turn.is_ready()
+}
+
+#[tokio::test]
+async fn whoever_orders_more_than_is_taken_waits() {
+    let mut config = server("one");
+    config.start = Start::Lazy;
+    let hub = builder([config]).build();
+    let mut events = hub.events();
+    // Nobody obeys before this test waits. Orders that had no place are gone with whoever gave them.
+    for _ in 0..20 {
+        assert!(!begin(hub.connect("one")));
+        assert!(!begin(hub.disconnect("one")));
+    }
+    soon(hub.disconnect("one")).await.unwrap();
+    soon(hub.close()).await;
+    drop(hub);
+    let mut starts = 0;
+    while let Some(event) = soon(events.next()).await {
+        let is_start = |state: &MemberState| matches!(state, MemberState::Starting);
+        starts += u32::from(matches!(event, Event::State { state, .. } if is_start(&state)));
+    }
+    assert_eq!(starts, 8);
 }
 
 /// Gives a value only when so many ask for one, or none more comes.

@@ -25,6 +25,8 @@ pub(crate) fn metrics_request(from: &Resource, snapshot: &MetricsSnapshot) -> Ve
             page.durations();
             page.in_flight();
             page.servers();
+            page.limits();
+            page.missed_events();
             page.catalog();
         });
     });
@@ -118,6 +120,36 @@ impl Page<'_> {
                 });
             });
         }
+    }
+
+    fn limits(&mut self) {
+        let snapshot = self.snapshot;
+        let servers = || snapshot.servers.iter();
+        if servers().all(|server| server.limits.is_empty()) {
+            return;
+        }
+        self.metric("switchboard.server.over_limit", "{limit}", |out| {
+            sum(out, true, |out| {
+                for server in servers() {
+                    for (limit, count) in &server.limits {
+                        point(out, server.began, snapshot, *count, |out| {
+                            server_attributes(out, 7, server);
+                            text_attribute(out, 7, "switchboard.limit", limit);
+                        });
+                    }
+                }
+            });
+        });
+    }
+
+    fn missed_events(&mut self) {
+        let snapshot = self.snapshot;
+        self.metric("switchboard.events.missed", "{event}", |out| {
+            sum(out, true, |out| {
+                let began = snapshot.began;
+                point(out, began, snapshot, snapshot.missed_events, |_| {});
+            });
+        });
     }
 
     fn catalog(&mut self) {

@@ -109,10 +109,13 @@ async fn metrics_are_sent_again_and_again() {
     let metrics = Metrics::new();
     let meter = metrics.server("github");
     meter.restarted();
+    meter.reached("items");
     let telemetry = Telemetry::start(settings, Some(metrics)).unwrap();
     let arrived = collector.wait_for(3).await;
     for request in arrived {
         assert_eq!(request.count("switchboard.server.restarts"), 1);
+        assert_eq!(request.count("switchboard.server.over_limit"), 1);
+        assert_eq!(request.count("switchboard.events.missed"), 1);
         // Without a call there is nothing to say of calls.
         assert_eq!(request.count("mcp.client.operation.duration"), 0);
     }

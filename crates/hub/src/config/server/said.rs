@@ -186,6 +186,17 @@ fn read_extras(extras: &mut Members<'_, '_>, server: &mut ServerConfig) {
         set("call", &mut server.timeouts.call);
         set("total", &mut server.timeouts.total);
         set("list", &mut server.timeouts.list);
+        set("probe", &mut server.timeouts.probe);
+        set("question", &mut server.timeouts.question);
+        set("silence", &mut server.timeouts.silence);
+        set("farewell", &mut server.timeouts.farewell);
+        if let Some(mut stop) = times.take(&["stop"]).as_ref().and_then(Field::object) {
+            let mut time = |key| stop.take(&[key]).as_ref().and_then(Field::own_time);
+            server.timeouts.stop.obey = time("obey");
+            server.timeouts.stop.terminate = time("terminate");
+            server.timeouts.stop.reap = time("reap");
+            stop.keep_rest();
+        }
         times.keep_rest();
     }
     if let Some(mut limits) = extras.take(&["limits"]).as_ref().and_then(Field::object) {
@@ -199,6 +210,7 @@ fn read_extras(extras: &mut Members<'_, '_>, server: &mut ServerConfig) {
         server.limits.pages = size("pages");
         server.limits.items = size("items");
         server.limits.list_bytes = size("listBytes");
+        server.limits.restarts = size("restarts");
         limits.keep_rest();
     }
 }

@@ -172,11 +172,19 @@ fn a_login_can_be_built() {
 
 #[test]
 fn times_and_limits_are_passed_on() {
-    let text = r#"{"command": "x", "timeout": "1h", "x-switchboard": {"timeouts": {"start": "2m"}, "limits": {"message": 1000,
+    let text = r#"{"command": "x", "timeout": "1h", "x-switchboard": {"timeouts": {"start": "2m",
+        "probe": "11s", "question": "12s", "silence": "13s", "farewell": "14s", "stop": {"obey": "15s", "terminate": "16s", "reap": "17s"}}, "limits": {"message": 1000,
         "calls": 2, "questions": 3, "rounds": 4, "queued": 5, "pages": 6, "items": 7, "listBytes": 8}}}"#;
     let shown = spec(text);
     for part in [
         "connect: 120s",
+        "probe: 11s",
+        "question: 12s",
+        "silence: 13s",
+        "farewell: 14s",
+        "obey: 15s",
+        "terminate: 16s",
+        "reap: 17s",
         "idle: Some(3600s)",
         "total: Some(3600s)",
         "bytes: 1000",

@@ -347,9 +347,10 @@ fn our_own_words() {
         r#"{ "command": "x", "required": true, "tools": ["read_*"], "disabledTools": ["a"], "timeout": "45s",
             "x-switchboard": { "share": "per-client", "idle": "10m", "start": "lazy", "era": "2025-11-25", "readOnly": true,
                 "tools": { "allow": ["get_*"], "deny": ["*delete*"] }, "inherit": ["HTTPS_PROXY"],
-                "timeouts": { "start": "2m", "total": "1h", "list": 20000 },
+                "timeouts": { "start": "2m", "total": "1h", "list": 20000, "probe": "1s", "question": "2s", "silence": "3s",
+                    "farewell": "4s", "stop": { "obey": "5s", "terminate": "6s", "reap": "7s" } },
                 "limits": { "message": "4MiB", "result": 65536, "calls": 8, "items": 500, "questions": 3, "rounds": 4,
-                    "queued": "1MiB", "pages": 5, "listBytes": "2MiB" } } }"#,
+                    "queued": "1MiB", "pages": 5, "listBytes": "2MiB", "restarts": 6 } } }"#,
     );
     assert!(server.is_required && server.is_read_only && server.is_enabled);
     assert_eq!(server.sharing, Sharing::PerClient);
@@ -365,6 +366,11 @@ fn our_own_words() {
         [times.start, times.call, times.total, times.list],
         [seconds(120), seconds(45), seconds(3600), seconds(20)]
     );
+    let said = [times.probe, times.question, times.silence, times.farewell];
+    assert_eq!(said, [1, 2, 3, 4].map(seconds));
+    let stop = times.stop;
+    let said = [stop.obey, stop.terminate, stop.reap];
+    assert_eq!(said, [5, 6, 7].map(seconds));
     let limits = server.limits;
     let expected = [Some(4 << 20), Some(65536), Some(8), Some(500)];
     assert_eq!(
@@ -374,6 +380,7 @@ fn our_own_words() {
     let expected = [Some(3), Some(4), Some(1 << 20), Some(5), Some(2 << 20)];
     let said = [limits.questions, limits.rounds, limits.queued, limits.pages];
     assert_eq!([&said[..], &[limits.list_bytes]].concat(), expected);
+    assert_eq!(limits.restarts, Some(6));
     assert!(server.unknown.is_empty());
 
     let config = read(
