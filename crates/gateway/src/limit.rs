@@ -121,7 +121,7 @@ struct Named {
     set: fn(&mut GatewayLimits, usize),
 }
 
-const NAMED: [Named; 20] = [
+const NAMED: [Named; 24] = [
     Named {
         name: "connections",
         meaning: "connections over HTTP; more wait to be accepted",
@@ -222,6 +222,30 @@ const NAMED: [Named; 20] = [
         meaning: "bytes of large answers to one caller over HTTP that it has not taken; 429 beyond",
         value: |limits| limits.server.answers,
         set: |limits, value| limits.server.answers = Some(value),
+    },
+    Named {
+        name: "replayEvents",
+        meaning: "events that are kept of one stream, for a client that comes back; 400 beyond",
+        value: |limits| Some(limits.server.replay.events),
+        set: |limits, value| limits.server.replay.events = value,
+    },
+    Named {
+        name: "replayBytes",
+        meaning: "bytes that are kept of one stream",
+        value: |limits| Some(limits.server.replay.bytes),
+        set: |limits, value| limits.server.replay.bytes = value,
+    },
+    Named {
+        name: "replaySessionBytes",
+        meaning: "bytes that are kept of all streams of one session",
+        value: |limits| Some(limits.server.replay.session_bytes),
+        set: |limits, value| limits.server.replay.session_bytes = value,
+    },
+    Named {
+        name: "replayEnded",
+        meaning: "streams of one session that are kept after their end",
+        value: |limits| Some(limits.server.replay.ended),
+        set: |limits, value| limits.server.replay.ended = value,
     },
     Named {
         name: "headSeconds",

@@ -14,7 +14,7 @@ mod question;
 mod rounds;
 
 use std::fmt;
-use std::future::poll_fn;
+
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -226,7 +226,7 @@ impl Context {
         };
         if let Ok(params) = Payload::encode(&progress.into()) {
             link.tell(Input::Progress { key, params });
-            poll_fn(|task| link.poll_room(key, task)).await;
+            link.room(key).await;
         }
     }
 
@@ -260,7 +260,7 @@ impl Context {
                 level,
                 params,
             });
-            poll_fn(|task| link.poll_room(key, task)).await;
+            link.room(key).await;
         }
     }
 

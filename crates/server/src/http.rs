@@ -26,8 +26,8 @@ use switchboard_protocol::jsonrpc::{Frame, Message};
 use switchboard_protocol::machine::Wire;
 use switchboard_protocol::machine::server::{ServerConfig, ServerMachine};
 use switchboard_transport::http::{
-    Body, Delete, Full, Get, Host, HttpSettings, OldGet, OldPost, Post, Principal, ReplayLimits,
-    SessionLimits, Sessions, accepted, event_stream, events, no_content, refuse,
+    Body, Delete, Full, Get, Host, HttpSettings, OldGet, OldPost, Post, Principal, SessionLimits,
+    Sessions, accepted, event_stream, events, no_content, refuse,
 };
 use tokio::sync::Semaphore;
 
@@ -92,7 +92,6 @@ impl Configs {
 struct Home {
     site: Arc<Site>,
     settings: HttpSettings,
-    replay: ReplayLimits,
     /// Those of this endpoint that have streams to end when it stops.
     streams: Audience,
     /// Those that stand alone and have a call that waits.
@@ -116,7 +115,6 @@ impl Conversations {
             alone,
             site,
             settings,
-            replay: ReplayLimits::default(),
         });
         Self {
             configs: RwLock::new(Arc::new(Configs::new(&home))),
@@ -130,6 +128,7 @@ impl Conversations {
         let now = clock::now();
         if self.sessions.next_sweep().is_some_and(|due| due <= now) {
             for lapsed in self.sessions.sweep(now) {
+                self.home.site.refusals.note("sessionTime");
                 lapsed.close();
             }
         }

@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use switchboard_protocol::jsonrpc;
+use switchboard_transport::http::ReplayLimits;
 
 use crate::tasks::TaskLimits;
 
@@ -40,6 +41,8 @@ pub struct Limits {
     pub session_idle: Duration,
     /// How long a session may live.
     pub session_life: Duration,
+    /// What a session keeps of its streams for a client that comes back for the rest.
+    pub replay: ReplayLimits,
     /// Streams of changes that one connection may hold open in the stateless era. Over HTTP
     /// each has a connection of its own, and those are counted.
     pub streams: usize,
@@ -80,6 +83,7 @@ impl Default for Limits {
             sessions_per_caller: 100,
             session_idle: Duration::from_secs(30 * 60),
             session_life: Duration::from_secs(24 * 60 * 60),
+            replay: ReplayLimits::default(),
             streams: 16,
             connections: 10_000,
             header_timeout: Duration::from_secs(10),

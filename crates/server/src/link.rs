@@ -4,6 +4,7 @@
 //! it; an HTTP conversation belongs to whoever holds its lock. Handlers cannot tell.
 
 use std::fmt;
+use std::future::poll_fn;
 use std::sync::{Arc, OnceLock, Weak};
 use std::task::{Context as TaskContext, Poll};
 use std::time::Duration;
@@ -12,7 +13,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::rand::{SecureRandom, SystemRandom};
 use switchboard_protocol::machine::server::{AskError, Input, ServeKey};
-use switchboard_protocol::{Method, Payload};
+use switchboard_protocol::{Method, Payload, Refusals};
 use switchboard_transport::http::Principal;
 use tokio::sync::oneshot;
 
@@ -29,6 +30,9 @@ pub(crate) trait Link: Send + Sync + 'static {
 
     /// What seals what the client carries for a call.
     fn seals(&self) -> &SealingKeys;
+
+    /// Where is counted what was over a limit.
+    fn refusals(&self) -> &Refusals;
 
     /// Is there room for more of this call on the way to the client?
     fn poll_room(&self, key: ServeKey, task: &mut TaskContext<'_>) -> Poll<()>;
@@ -103,6 +107,21 @@ pub(crate) fn random_name() -> Option<Arc<str>> {
 
 /// A question on its way.
 pub(crate) type Asked = oneshot::Receiver<Result<Payload, AskError>>;
+
+impl dyn Link {
+    /// Waits until there is room for more of a call on the way to the client.
+    pub(crate) async fn room(&self, key: ServeKey) {
+        let mut waits = false;
+        poll_fn(|task| {
+            let room = self.poll_room(key, task);
+            if room.is_pending() && !std::mem::replace(&mut waits, true) {
+                self.refusals().note("queued");
+            }
+            room
+        })
+        .await;
+    }
+}
 
 impl fmt::Debug for dyn Link {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

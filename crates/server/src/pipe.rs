@@ -62,6 +62,7 @@ where
         places: Vec::new(),
         caller: None,
         state: State::Open,
+        is_behind: false,
         timer: None,
         last_context: None,
         link,
@@ -82,6 +83,8 @@ struct Connection<R, W> {
     handle: Arc<dyn Link>,
     caller: Option<Arc<Caller>>,
     state: State,
+    /// The client must read before more is taken in.
+    is_behind: bool,
     timer: Option<Pin<Box<Sleep>>>,
     /// The context of the last call, while there are more lines: it may hold on to a large
     /// message, and after that the next line may be long in coming.
@@ -135,6 +138,9 @@ where
             };
             if is_flushed {
                 self.link.make_room();
+                self.is_behind = false;
+            } else if !is_writable && !std::mem::replace(&mut self.is_behind, true) {
+                self.site.refusals.note("queued");
             }
             match self.state {
                 State::Closing(_) if is_flushed => return Poll::Ready(Ok(())),
@@ -642,6 +648,10 @@ impl Link for PipeLink {
 
     fn seals(&self) -> &SealingKeys {
         &self.seals
+    }
+
+    fn refusals(&self) -> &Refusals {
+        &self.refusals
     }
 
     fn poll_room(&self, _key: ServeKey, task: &mut TaskContext<'_>) -> Poll<()> {

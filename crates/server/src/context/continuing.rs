@@ -61,8 +61,13 @@ impl Context {
             return Ok(());
         }
         let grant = self.grant()?;
+        let Way::Call { link, .. } = self.way() else {
+            return Ok(());
+        };
         let (owner, session) = (self.task_owner(), self.session());
-        let begun = grant.background.begin(owner, session, grant.life).await?;
+        let refusals = link.refusals().clone();
+        let begun = (grant.background).begin(owner, session, grant.life, refusals);
+        let begun = begun.await?;
         // It may be the last that knows the connection, so it goes when the lock is free.
         drop(self.turn(begun));
         // Whoever runs the handler takes it from here, when it waits.

@@ -16,6 +16,7 @@ use std::task::{Context as TaskContext, Poll};
 use std::time::Instant;
 
 use http::{Response, StatusCode};
+use switchboard_protocol::Revision;
 use switchboard_protocol::http::negotiate::{Accepted, Format};
 use switchboard_protocol::http::server::Stage;
 use switchboard_protocol::jsonrpc::{self, Frame, Malformed, Message};
@@ -23,9 +24,9 @@ use switchboard_protocol::machine::Lane;
 use switchboard_protocol::machine::server::{
     Arrival, Arriving, Caller, Input, Output, Serve, ServerMachine, ServerState,
 };
-use switchboard_protocol::{Refusals, Revision};
 use switchboard_transport::http::{
-    Body, EventSender, Post, Principal, ReplayLimits, StreamSettings, event_stream, events, json,
+    Body, EventSender, Post, Principal, ReplayLimits, ResumeError, StreamSettings, event_stream,
+    events, json,
 };
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::AbortHandle;
@@ -242,6 +243,9 @@ impl Conversation {
                 Ok(Some(lane)) => self.watch(lane, &sender),
                 Ok(None) => self.hold(&sender),
                 Err(error) => {
+                    if error == ResumeError::Lost {
+                        self.refusals().note("replay");
+                    }
                     let error = jsonrpc::ErrorObject::invalid_request(error.to_string());
                     let answer = Message::from(jsonrpc::Response::without_id(error));
                     return json(StatusCode::BAD_REQUEST, &answer);
@@ -330,12 +334,8 @@ impl Conversation {
         &self.home.settings.stream
     }
 
-    pub(super) fn refusals(&self) -> &Refusals {
-        &self.home.site.refusals
-    }
-
     pub(super) fn replay_limits(&self) -> &ReplayLimits {
-        &self.home.replay
+        &self.home.site.limits.replay
     }
 
     /// Notices when the stream of a lane is not read any more. Until then the conversation

@@ -20,6 +20,7 @@ use switchboard_transport::http::{
 };
 
 use super::conversation::Conversation;
+use crate::link::Link;
 
 /// What a POST is answered with.
 #[derive(Debug)]
@@ -439,9 +440,9 @@ impl Lanes {
             Some(Way::Streaming {
                 sender,
                 stream: Some(stream),
-            }) => put_or_end(sender, self.replay.push(limits, *stream, message)),
+            }) => put_or_end(home, sender, self.replay.push(limits, *stream, message)),
             Some(Way::Streaming { sender, .. }) => {
-                put_or_end(sender, message_event(message, None));
+                put_or_end(home, sender, message_event(message, None));
             }
             Some(Way::Detached { stream }) => {
                 self.replay.push(limits, *stream, message);
@@ -461,7 +462,7 @@ impl Lanes {
         if let Some(sender) = &self.shared.sender
             && !sender.is_closed()
         {
-            put_or_end(sender, event);
+            put_or_end(home, sender, event);
             return;
         }
         self.shared.sender = None;
@@ -475,8 +476,9 @@ impl Lanes {
 
 /// Sends an event. A client that is so far behind that there is no room for it must not
 /// think that it has heard everything: its stream ends, and it may come back for the rest.
-fn put_or_end(sender: &EventSender, event: Bytes) {
+fn put_or_end(home: &Conversation, sender: &EventSender, event: Bytes) {
     if sender.send(event) == Err(SendError::Full) {
+        home.refusals().note("stream");
         sender.end_early();
     }
 }

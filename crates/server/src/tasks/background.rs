@@ -21,7 +21,7 @@ use switchboard_protocol::revision::StepDown;
 use switchboard_protocol::types::{
     CallToolResult, CreateTaskResult, InputRequest, ResultType, Task,
 };
-use switchboard_protocol::{Era, Method, Payload, RawJson, Revision};
+use switchboard_protocol::{Era, Method, Payload, RawJson, Refusals, Revision};
 use tokio::time::sleep;
 
 use super::live::Live;
@@ -114,16 +114,22 @@ impl Background {
         owner: TaskOwner,
         session: Option<Weak<dyn Link>>,
         life: Option<Duration>,
+        refusals: Refusals,
     ) -> Result<Begun, TaskError> {
         if self.live().len() >= self.limits.total {
+            refusals.note("tasks");
             return Err(TaskError::Full);
         }
         let life = life.unwrap_or(self.limits.life).max(SHORTEST_LIFE);
         let life = life.min(self.limits.max_life);
         let id = new_id().ok_or_else(|| TaskError::NotStored("no randomness".to_owned()))?;
         let record = TaskRecord::new(id, owner, SystemTime::now(), life);
-        self.store.create(record.clone()).await?;
-        let live = Arc::new(Live::new(record.id.clone(), session));
+        let created = self.store.create(record.clone()).await;
+        if created == Err(StoreError::Full) {
+            refusals.note("tasks");
+        }
+        created?;
+        let live = Arc::new(Live::new(record.id.clone(), session, refusals));
         Ok(Begun {
             background: Arc::clone(self),
             record,
@@ -201,18 +207,24 @@ impl Background {
             loop {
                 tokio::select! {
                     biased;
-                    answer = &mut running => break self.outcome(answer),
+                    answer = &mut running => break self.outcome(&live, answer),
                     keys = live.withdrawn() => {
                         // If the store does not work, the question stays until the task ends.
                         let _ = self.change(&live, TaskChange::Settled(keys)).await;
                     }
-                    () = &mut time_out => break TaskChange::Failed(ErrorObject::internal(
-                        "the task did not end in its time to live",
-                    )),
+                    () = &mut time_out => {
+                        live.refusals.note("taskLife");
+                        break TaskChange::Failed(ErrorObject::internal(
+                            "the task did not end in its time to live",
+                        ));
+                    }
                 }
             }
         };
         if let Err(error) = self.change(&live, outcome).await {
+            if error == StoreError::Full {
+                live.refusals.note("taskResults");
+            }
             // What there is no room for fits as an error.
             let reason = format!("the result cannot be kept: {error}");
             let failed = TaskChange::Failed(ErrorObject::internal(reason));
@@ -222,7 +234,7 @@ impl Background {
     }
 
     /// What the answer of a handler means for its task.
-    fn outcome(&self, answer: Answer) -> TaskChange {
+    fn outcome(&self, live: &Live, answer: Answer) -> TaskChange {
         let result = match answer {
             Answer::Result(result) => result,
             Answer::Text(text) => CallToolResult::text_payload(&text),
@@ -233,6 +245,7 @@ impl Background {
             }
         };
         if result.text().len() > self.limits.result {
+            live.refusals.note("taskResult");
             return TaskChange::Failed(ErrorObject::internal(format!(
                 "the result has more than the {} bytes that are kept of a task",
                 self.limits.result

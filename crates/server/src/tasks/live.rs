@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
-use switchboard_protocol::Payload;
+use switchboard_protocol::{Payload, Refusals};
 use tokio::sync::futures::Notified;
 use tokio::sync::{Notify, oneshot};
 use tokio::task::AbortHandle;
@@ -19,6 +19,8 @@ pub(crate) struct Live {
     pub(crate) id: String,
     /// The session of 2025-11-25 that is told how it stands.
     pub(super) session: Option<Weak<dyn Link>>,
+    /// Where is counted what was over a limit.
+    pub(super) refusals: Refusals,
     questions: Mutex<Questions>,
     worker: OnceLock<AbortHandle>,
     changed: Notify,
@@ -43,10 +45,11 @@ struct Open {
 }
 
 impl Live {
-    pub(super) fn new(id: String, session: Option<Weak<dyn Link>>) -> Self {
+    pub(super) fn new(id: String, session: Option<Weak<dyn Link>>, refusals: Refusals) -> Self {
         Self {
             id,
             session,
+            refusals,
             questions: Mutex::default(),
             worker: OnceLock::new(),
             changed: Notify::new(),
@@ -76,6 +79,7 @@ impl Live {
     ) -> Result<Asking, AskError> {
         let mut questions = self.questions();
         if questions.used.len() >= most {
+            self.refusals.note("taskQuestions");
             let reason = format!("a task may ask {most} times");
             return Err(AskError::BadQuestion(reason));
         }

@@ -102,6 +102,7 @@ async fn a_handler_that_takes_too_long_is_stopped_and_its_caller_is_told() {
     let answer = peer.tool("wait", json!({})).await;
     assert_eq!(answer["error"]["code"], -32603, "{answer}");
     witness.dropped(3).await;
+    assert_eq!(site.refusals().counts()["handler"], 3);
 }
 
 #[tokio::test]
@@ -124,6 +125,7 @@ async fn a_client_that_does_not_answer_in_time_is_given_up() {
         let text = answer["result"]["content"][0]["text"].as_str().unwrap();
         assert!(text.contains("in time"), "{text}");
     }
+    assert_eq!(site.refusals().counts()["answer"], 2);
 }
 
 /// A tool that logs without end, and counts.
@@ -168,6 +170,9 @@ async fn a_handler_waits_for_a_client_that_reads_slowly() {
     let most = stands_still(&said).await;
     // 1 MiB is queued at most, and 64 messages wait to be.
     assert!(most < 64 + 64 + 110, "{most}");
+    let waits = || site.refusals().counts()["queued"];
+    let on_pipe = waits();
+    assert!(on_pipe > 0);
     for _ in 0..most {
         client.hear("notifications/message").await;
     }
@@ -183,6 +188,7 @@ async fn a_handler_waits_for_a_client_that_reads_slowly() {
     let most = stands_still(&said).await;
     // 1 MiB is queued at most; the rest is in the sockets.
     assert!(most < 1_500, "{most}");
+    assert!(waits() > on_pipe);
     for _ in 0..most {
         stream.message().await.unwrap();
     }
@@ -229,6 +235,7 @@ async fn no_more_calls_are_taken_in_while_the_client_does_not_read() {
         sent += 1;
     }
     assert!(sent < 200, "everything was taken in");
+    assert!(site.refusals().counts()["queued"] > 0);
     for _ in 0..100 {
         assert_eq!(client.next().await["id"], 5);
     }
@@ -257,8 +264,31 @@ async fn a_client_far_behind_with_changes_is_cut_off_and_can_come_back() {
     assert!(count < 200_000, "{count}");
     // What it missed is more than is kept, and it is told so: it lists again and listens anew.
     assert_eq!(peer.listen(last.as_deref()).await.status, 400);
+    let counts = site.refusals().counts();
+    assert_eq!((counts["stream"], counts["replay"]), (1, 1));
     let mut anew = peer.listen(None).await;
     assert!(anew.message().await.is_some());
+}
+
+#[tokio::test]
+async fn as_much_is_kept_for_a_client_that_comes_back_as_is_said() {
+    for (events, status) in [(4, 400), (5, 200)] {
+        let mut limits = Limits::default();
+        limits.replay.events = events;
+        let server = server(&Witness::new()).limits(limits);
+        let handle = server.handle();
+        let site = server.site().unwrap();
+        let peer = HttpPeer::open(&site, "2025-11-25", json!({})).await;
+        let mut stream = peer.listen(None).await;
+        let primed = stream.event().await.unwrap().id;
+        for step in 0..5 {
+            handle.enable_tool("echo", step % 2 == 1);
+            stream.event().await.unwrap();
+        }
+        drop(stream);
+        let again = peer.listen(primed.as_deref()).await;
+        assert_eq!(again.status, status, "{events}");
+    }
 }
 
 #[test]

@@ -324,6 +324,10 @@ async fn a_session_that_nobody_uses_lapses_and_one_that_is_listened_to_does_not(
     // Not to wait for anything: time must really pass, since sessions go by the real clock.
     tokio::time::sleep(Duration::from_millis(700)).await;
     assert_eq!(idle.begin("tools/list", json!({})).await.status, 404);
+    // Who comes has those put away that have lapsed.
+    idle.session = None;
+    idle.initialize(NEWEST, json!({})).await;
+    assert_eq!(site.refusals().counts()["sessionTime"], 1);
     assert_eq!(listening.begin("tools/list", json!({})).await.status, 200);
     assert_eq!(busy.begin("tools/list", json!({})).await.status, 200);
     drop(stream);

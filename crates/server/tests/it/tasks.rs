@@ -409,13 +409,15 @@ async fn cancelling_what_is_done_changes_nothing() {
 async fn a_task_is_gone_after_its_time() {
     let mut limits = Limits::default();
     limits.tasks.life = Duration::from_secs(10);
-    let mut client = Client::stateless(server().limits(limits));
+    let site = server().limits(limits).site().unwrap();
+    let mut client = Client::on(&site);
     let task = client.task("forever").await;
     tokio::time::sleep(Duration::from_secs(9)).await;
     client.until(&task, "working").await;
     tokio::time::sleep(Duration::from_secs(2)).await;
     let error = client.fail("tasks/get", json!({"taskId": task})).await;
     assert_eq!(error["code"], -32602);
+    assert_eq!(site.refusals().counts()["taskLife"], 1);
 }
 
 #[tokio::test(start_paused = true)]
@@ -425,7 +427,8 @@ async fn tasks_are_bounded() {
     limits.tasks.total = 1;
     limits.tasks.result = 40;
     limits.tasks.life = Duration::from_secs(10);
-    let mut client = Client::stateless(server().limits(limits));
+    let site = server().limits(limits).site().unwrap();
+    let mut client = Client::on(&site);
     let task = client.task("quick").await;
     let failed = client.until(&task, "failed").await;
     assert_eq!(failed["error"]["code"], -32603, "the result is too large");
@@ -437,6 +440,8 @@ async fn tasks_are_bounded() {
     let error = client.fail("tools/call", params).await;
     assert_eq!(error["code"], -31001);
     assert_eq!(error["data"]["limit"], "tasks");
+    let counts = site.refusals().counts();
+    assert_eq!((counts["tasks"], counts["taskResult"]), (2, 1));
     tokio::time::sleep(Duration::from_secs(11)).await;
     client.task("quick").await;
 }
@@ -446,7 +451,8 @@ async fn a_task_asks_so_often_only_and_says_when_to_look_again() {
     let mut limits = Limits::default();
     limits.tasks.questions = 1;
     limits.tasks.poll_interval = Duration::from_secs(3);
-    let mut client = Client::stateless(server().limits(limits));
+    let site = server().limits(limits).site().unwrap();
+    let mut client = Client::on(&site);
     let task = client.task("asks_twice").await;
     let waiting = client.until(&task, "input_required").await;
     assert_eq!(waiting["pollIntervalMs"], 3_000, "{waiting}");
@@ -456,6 +462,18 @@ async fn a_task_asks_so_often_only_and_says_when_to_look_again() {
     let ended = client.until(&task, "completed").await;
     let text = ended["result"]["content"][0]["text"].as_str().unwrap();
     assert!(text.contains("a task may ask 1 times"), "{ended}");
+    assert_eq!(site.refusals().counts()["taskQuestions"], 1);
+}
+
+#[tokio::test]
+async fn results_that_do_not_fit_beside_others_are_counted() {
+    let mut limits = Limits::default();
+    limits.tasks.results = 10;
+    let site = server().limits(limits).site().unwrap();
+    let mut client = Client::on(&site);
+    let task = client.task("quick").await;
+    client.until(&task, "failed").await;
+    assert_eq!(site.refusals().counts()["taskResults"], 1);
 }
 
 #[tokio::test]

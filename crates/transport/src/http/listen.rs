@@ -188,7 +188,7 @@ async fn connection(stream: TcpStream, front: impl Front, stop: Arc<Stop>) {
     let mut news = pin!(stop.news.notified());
     let mut is_first = true;
     let mut is_stopping = false;
-    poll_fn(|cx| {
+    let limit = poll_fn(|cx| {
         // Once is enough: the task stays the same, and the flag is looked at each time.
         if std::mem::take(&mut is_first) {
             let _ = news.as_mut().poll(cx);
@@ -198,12 +198,16 @@ async fn connection(stream: TcpStream, front: impl Front, stop: Arc<Stop>) {
             connection.as_mut().graceful_shutdown();
         }
         // How a connection ended matters to nobody here: its requests have been told.
-        if connection.as_mut().poll(cx).is_ready() {
-            return Poll::Ready(());
+        if let Poll::Ready(end) = connection.as_mut().poll(cx) {
+            let is_too_large = end.is_err_and(|error| error.is_parse_too_large());
+            return Poll::Ready(is_too_large.then_some("headers"));
         }
-        watch.poll_lapse(cx)
+        watch.poll_lapse(cx).map(Some)
     })
     .await;
+    if let Some(limit) = limit {
+        settings.refusals.note(limit);
+    }
 }
 
 /// Tells all connections that it is time to stop.
@@ -255,16 +259,16 @@ impl Watch {
         }
     }
 
-    /// Ready when the connection has kept us waiting for too long.
-    fn poll_lapse(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+    /// Ready when the connection has kept us waiting for too long, with the name of that limit.
+    fn poll_lapse(&mut self, cx: &mut Context<'_>) -> Poll<&'static str> {
         // Once is enough: the task stays the same. Not even a task that has done much may be
         // put off then.
         if self.is_set && !self.timer.is_elapsed() {
             return Poll::Pending;
         }
         while pin!(unconstrained(self.timer.as_mut())).poll(cx).is_ready() {
-            if self.has_lapsed() {
-                return Poll::Ready(());
+            if let Some(limit) = self.lapsed() {
+                return Poll::Ready(limit);
             }
             let next = self.timer.deadline() + self.every;
             self.timer.as_mut().reset(next);
@@ -273,7 +277,7 @@ impl Watch {
         Poll::Pending
     }
 
-    fn has_lapsed(&mut self) -> bool {
+    fn lapsed(&mut self) -> Option<&'static str> {
         let activity = &self.activity;
         let requests = activity.requests.load(Ordering::Relaxed);
         let writes = activity.writes.load(Ordering::Relaxed);
@@ -293,9 +297,13 @@ impl Watch {
         self.stalled = count(activity.is_blocked(), has_written, self.stalled);
         self.reading = count(is_free && is_head_due, is_new_request, self.reading);
         self.idle = count(is_free && !is_head_due, is_new_request, self.idle);
-        self.stalled >= self.stall_looks
-            || self.reading >= self.head_looks
-            || self.idle >= self.idle_looks
+        let limits = [
+            (self.stalled >= self.stall_looks, "stallSeconds"),
+            (self.reading >= self.head_looks, "headSeconds"),
+            (self.idle >= self.idle_looks, "idleSeconds"),
+        ];
+        let reached = limits.into_iter().find(|(is_reached, _)| *is_reached);
+        reached.map(|(_, limit)| limit)
     }
 }
 

@@ -332,6 +332,23 @@ mod tests {
     }
 
     #[test]
+    fn a_handler_that_starts_again_without_end_is_stopped_and_counted() {
+        let mut machine = machine();
+        let refusals = machine.config.refusals.clone();
+        let call = r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"a"}}"#;
+        let mut out = received(&mut machine, call);
+        let mut starts = 0;
+        while let Some(Output::Serve(serve)) = out.pop() {
+            starts += 1;
+            let (key, answer) = (serve.key, payload(r#"{"requestState":"1"}"#));
+            let answer = Answer::InputRequired(answer);
+            out.clear();
+            machine.handle(now(), Input::Answered { key, answer }, &mut out);
+        }
+        assert_eq!((starts, refusals.counts()["rounds"]), (11, 1));
+    }
+
+    #[test]
     fn an_answer_is_the_same_whether_its_call_was_in_flight_or_not() {
         let call = r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"a"}}"#;
         let stateless = call.replace(r#"{"name""#, &format!(r#"{{{META},"name""#));

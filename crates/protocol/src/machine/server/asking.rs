@@ -209,6 +209,7 @@ impl ServerMachine {
             out.push(Output::send(asked.lane, taken_back));
         }
         for (_, asked, _) in expired {
+            self.config.refusals.note("answer");
             self.question_settled(now, asked, Err(AskError::TimedOut), out);
         }
     }

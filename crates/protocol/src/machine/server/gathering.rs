@@ -100,6 +100,7 @@ impl ServerMachine {
         };
         in_flight.rounds += 1;
         if in_flight.rounds > self.config.max_rounds {
+            self.config.refusals.note("rounds");
             let error = ErrorObject::internal("the handler asked for input again and again");
             return self.finish(key, Err(error), out);
         }

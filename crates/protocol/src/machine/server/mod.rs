@@ -465,6 +465,7 @@ impl ServerMachine {
             .map(|(key, _, _)| key)
             .collect();
         for key in late {
+            self.config.refusals.note("handler");
             let error = ErrorObject::internal(format!("no result within {limit:?}"));
             out.push(Output::Stop { key });
             self.answered(now, key, Answer::Error(error), out);

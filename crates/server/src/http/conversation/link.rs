@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use switchboard_protocol::http::server::Stage;
 use switchboard_protocol::machine::server::{Input, ServeKey};
-use switchboard_protocol::{Method, Payload};
+use switchboard_protocol::{Method, Payload, Refusals};
 use switchboard_transport::http::Principal;
 use tokio::sync::oneshot;
 
@@ -49,6 +49,10 @@ impl Link for Conversation {
 
     fn seals(&self) -> &SealingKeys {
         &self.home.site.seals
+    }
+
+    fn refusals(&self) -> &Refusals {
+        &self.home.site.refusals
     }
 
     fn poll_room(&self, key: ServeKey, task: &mut TaskContext<'_>) -> Poll<()> {

@@ -1,5 +1,6 @@
 //! Connections: how many, how long, and how they end.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use switchboard_protocol::Refusals;
@@ -9,7 +10,7 @@ use super::{Server, call};
 
 #[tokio::test(start_paused = true)]
 async fn a_head_that_does_not_come_ends_the_connection() {
-    let server = Server::start(|_| {}).await;
+    let (server, refusals) = counted().await;
     for begins in ["", "POST /mcp HTTP/1.1\r\nhost: loc"] {
         let start = Instant::now();
         let mut client = server.connect().await;
@@ -18,6 +19,15 @@ async fn a_head_that_does_not_come_ends_the_connection() {
         let seconds = start.elapsed().as_secs();
         assert!((10..=15).contains(&seconds), "{begins:?} {seconds}");
     }
+    assert_eq!(refusals.counts(), BTreeMap::from([("headSeconds", 2)]));
+}
+
+/// A server, and where it counts what was over a limit.
+async fn counted() -> (Server, Refusals) {
+    let refusals = Refusals::default();
+    let counting = refusals.clone();
+    let server = Server::start(|settings| settings.refusals = counting).await;
+    (server, refusals)
 }
 
 #[tokio::test(start_paused = true)]
@@ -45,7 +55,7 @@ async fn a_head_that_trickles_ends_the_connection() {
 
 #[tokio::test(start_paused = true)]
 async fn an_idle_connection_is_kept_for_a_while() {
-    let server = Server::start(|_| {}).await;
+    let (server, refusals) = counted().await;
     let mut client = server.connect().await;
     for pause in [1, 20, 60] {
         client.write(&call("ping")).await;
@@ -58,6 +68,7 @@ async fn an_idle_connection_is_kept_for_a_while() {
     let start = Instant::now();
     assert_eq!(client.rest().await, "");
     assert!(start.elapsed() <= Duration::from_secs(25));
+    assert_eq!(refusals.counts(), BTreeMap::from([("idleSeconds", 1)]));
 }
 
 #[tokio::test(start_paused = true)]
@@ -79,7 +90,7 @@ async fn a_long_call_and_a_long_stream_are_left_alone() {
 
 #[tokio::test(start_paused = true)]
 async fn a_client_that_takes_nothing_is_given_up() {
-    let mut server = Server::start(|_| {}).await;
+    let (mut server, refusals) = counted().await;
     let mut client = server.connect().await;
     client.write(&call("stream")).await;
     client.head().await;
@@ -95,12 +106,13 @@ async fn a_client_that_takes_nothing_is_given_up() {
     assert_eq!(server.next_seen().await, "client gone");
     let seconds = start.elapsed().as_secs();
     assert!((30..=40).contains(&seconds), "{seconds}");
+    assert_eq!(refusals.counts(), BTreeMap::from([("stallSeconds", 1)]));
     drop(client);
 }
 
 #[tokio::test]
 async fn too_many_headers_and_too_large_ones_are_refused() {
-    let server = Server::start(|_| {}).await;
+    let (mut server, refusals) = counted().await;
     let many = "x: y\r\n".repeat(101);
     let large = format!("x: {}\r\n", "y".repeat(65 * 1024));
     for headers in [many, large] {
@@ -112,7 +124,12 @@ async fn too_many_headers_and_too_large_ones_are_refused() {
             .await;
         let head = client.head().await;
         assert!(head.starts_with("HTTP/1.1 431"), "{head}");
+        client.rest().await;
     }
+    // What was closed has been counted when the server has ended.
+    server.stop();
+    server.task.await.unwrap().unwrap();
+    assert_eq!(refusals.counts(), BTreeMap::from([("headers", 2)]));
 }
 
 #[tokio::test]
