@@ -19,6 +19,7 @@ use tokio::time::Instant;
 use crate::identity::Identity;
 use crate::relay::Tasks;
 use crate::rooms::Room;
+use crate::turnstile::Turnstile;
 use crate::visits::Visits;
 
 pub(crate) use later::{Later, Listening, Question};
@@ -72,14 +73,16 @@ impl Calls {
 
     /// May this client hear what a server asks, should it ask about a call that was given up?
     fn may_hear(&self, asked: &Asked, client: &Identity) -> bool {
-        let time = match asked.is_unheard {
-            true => DEAF_FOR,
-            false => HEARD_BY_THEN,
-        };
-        let is_late = |when: Instant| when.elapsed() < time;
+        let is_late = |when: Instant| when.elapsed() < memory_of(asked);
         let mut left = self.left.iter().filter(|left| is_late(left.when));
-        !self.crowded.is_some_and(is_late)
+        !self.is_crowded(asked)
             && left.all(|left| left.server != asked.server || left.client.has_same_rights(client))
+    }
+
+    /// May it be about somebody who was forgotten?
+    fn is_crowded(&self, asked: &Asked) -> bool {
+        let crowded = self.crowded;
+        crowded.is_some_and(|when| when.elapsed() < memory_of(asked))
     }
 
     /// A call was given up. Its server may ask about it before it hears of that.
@@ -304,6 +307,9 @@ impl Desk {
         }
         let found = likely(here.filter(|(_, open)| open.task.is_none()))?;
         if !calls.may_hear(asked, found.client()) {
+            if calls.is_crowded(asked) {
+                self.turnstile().refusals().note("left");
+            }
             return None;
         }
         let number = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
@@ -334,6 +340,11 @@ impl Desk {
                 other.is_some_and(|other| other.is_same(&connection))
             })
             .then_some(first)
+    }
+
+    /// Who counts what was over a limit.
+    pub(crate) fn turnstile(&self) -> &Turnstile {
+        self.tasks.turnstile()
     }
 
     /// How many there are.
@@ -371,6 +382,14 @@ fn likely<'a>(calls: impl Iterator<Item = (u64, &'a Arc<Open>)> + Clone) -> Opti
         .then_some(last)
 }
 
+/// For how long a server may still ask about a call that was given up.
+const fn memory_of(asked: &Asked) -> Duration {
+    match asked.is_unheard {
+        true => DEAF_FOR,
+        false => HEARD_BY_THEN,
+    }
+}
+
 /// Servers that have heard that a call was given up may still ask about it for so long.
 const HEARD_BY_THEN: Duration = Duration::from_secs(60);
 /// A server that answers nothing for longer than this after a call was given up is taken to have
@@ -385,7 +404,6 @@ pub(crate) mod tests {
 
     use super::*;
     use crate::limit::GatewayLimits;
-    use crate::turnstile::Turnstile;
 
     pub(crate) fn desk() -> Arc<Desk> {
         let turnstile = Arc::new(Turnstile::new(GatewayLimits::default(), HashMap::new()));
@@ -475,6 +493,7 @@ pub(crate) mod tests {
         }
         desk.calls().left.clear();
         assert!(desk.asks_about(&question()).is_none());
+        assert_eq!(desk.turnstile().refusals().counts()["left"], 1);
         // However often, one client is one.
         for call in 1..=MOST_LEFT + 1 {
             desk.calls().crowded = None;

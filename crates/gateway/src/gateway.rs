@@ -289,6 +289,7 @@ impl GatewayBuilder {
             self.limits.parked,
             self.limits.parked_per_caller,
             self.limits.parked_life,
+            turnstile.refusals().clone(),
         ));
         let opening = Opening::new();
         let (mut running, mut kept) = (Vec::new(), Vec::new());

@@ -29,6 +29,8 @@ pub struct GatewayLimits {
     pub parked_per_caller: usize,
     /// How long each of them waits.
     pub parked_life: Duration,
+    /// Questions about one call that a stateless client was not told yet.
+    pub questions: usize,
     /// Clients that have servers of their own.
     pub rooms: usize,
     /// The size of a result in bytes.
@@ -49,6 +51,8 @@ impl Default for GatewayLimits {
             parked_per_caller: 100,
             // A person reads a question, thinks and answers.
             parked_life: Duration::from_secs(10 * 60),
+            // More than a server asks at once.
+            questions: 64,
             rooms: 256,
             result: 64 << 20,
         }
@@ -195,6 +199,12 @@ const NAMED: [Named; 24] = [
         meaning: "how long each of them waits",
         value: |limits| seconds(limits.parked_life),
         set: |limits, value| limits.parked_life = of_seconds(value),
+    },
+    Named {
+        name: "questions",
+        meaning: "questions about one call that a stateless client was not told yet; an error beyond",
+        value: |limits| Some(limits.questions),
+        set: |limits, value| limits.questions = value,
     },
     Named {
         name: "rooms",

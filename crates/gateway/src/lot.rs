@@ -11,6 +11,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use switchboard_protocol::Refusals;
 use switchboard_server::access::Principal;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -26,6 +27,7 @@ pub(crate) struct Lot {
     /// Of one caller, where callers are known.
     most_of_one: usize,
     life: Duration,
+    refusals: Refusals,
 }
 
 #[derive(Debug, Default)]
@@ -53,12 +55,13 @@ pub(crate) enum Full {
 }
 
 impl Lot {
-    pub(crate) fn new(most: usize, most_of_one: usize, life: Duration) -> Self {
+    pub(crate) fn new(most: usize, most_of_one: usize, life: Duration, refusals: Refusals) -> Self {
         Self {
             places: Mutex::default(),
             most,
             most_of_one,
             life,
+            refusals,
         }
     }
 
@@ -94,6 +97,7 @@ impl Lot {
                 return Some(call);
             }
             if let Some(lot) = lot.upgrade() {
+                lot.refusals.note("parkedSeconds");
                 let expired = lot.places().calls.remove(&number);
                 drop(expired);
             }

@@ -95,7 +95,11 @@ impl ServerHost {
             }
             let _waiting = open.waits();
             let outcome = ask(Arc::clone(&open)).await;
-            if asked.call.is_some() || guesses >= MOST_GUESSES || !is_over(&open, &outcome).await {
+            if asked.call.is_some() || !is_over(&open, &outcome).await {
+                return outcome.map_err(refusal);
+            }
+            if guesses >= MOST_GUESSES {
+                self.desk.turnstile().refusals().note("guesses");
                 return outcome.map_err(refusal);
             }
             guesses += 1;
@@ -121,7 +125,8 @@ impl ServerHost {
                 if let ElicitRequestParams::Url(visit) = &params
                     && let Some(id) = &visit.elicitation_id
                 {
-                    self.desk.visits.note(&self.server, id, context);
+                    let refusals = self.desk.turnstile().refusals();
+                    self.desk.visits.note(&self.server, id, context, refusals);
                 }
                 if let Some(task) = &open.task {
                     let params = encode(&params)?;
@@ -145,7 +150,9 @@ impl ServerHost {
                 };
                 later.check(can, Method::ElicitationCreate, wanted)?;
                 params.step_down(Revision::LATEST);
-                later.ask(InputRequest::elicitation(&params)).await
+                later
+                    .ask(InputRequest::elicitation(&params), &self.desk)
+                    .await
             }
         }
     }
@@ -178,13 +185,16 @@ impl Host for ServerHost {
         asked: Asked,
     ) -> Answering<'_, CreateMessageResult> {
         Box::pin(async move {
-            let asking = |open| sample(open, request.clone());
+            let asking = |open| sample(&self.desk, open, request.clone());
             self.ask(&asked, asking).await
         })
     }
 
     fn list_roots(&self, asked: Asked) -> Answering<'_, ListRootsResult> {
-        Box::pin(async move { self.ask(&asked, list_roots).await })
+        Box::pin(async move {
+            let asking = |open| list_roots(&self.desk, open);
+            self.ask(&asked, asking).await
+        })
     }
 
     fn hear_change(&self, change: Change) {
@@ -250,6 +260,7 @@ fn encode(params: &impl serde::Serialize) -> Result<Payload, AskError> {
 }
 
 async fn sample(
+    desk: &Desk,
     open: Arc<Open>,
     mut request: CreateMessageRequestParams,
 ) -> Result<CreateMessageResult, AskError> {
@@ -274,12 +285,12 @@ async fn sample(
             };
             later.check(can, Method::SamplingCreateMessage, wanted)?;
             request.step_down(Revision::LATEST);
-            later.ask(InputRequest::sampling(&request)).await
+            later.ask(InputRequest::sampling(&request), desk).await
         }
     }
 }
 
-async fn list_roots(open: Arc<Open>) -> Result<ListRootsResult, AskError> {
+async fn list_roots(desk: &Desk, open: Arc<Open>) -> Result<ListRootsResult, AskError> {
     match &open.asker {
         Asker::Now(context) => {
             if let Some(task) = &open.task {
@@ -290,7 +301,7 @@ async fn list_roots(open: Arc<Open>) -> Result<ListRootsResult, AskError> {
         Asker::Later(later) => {
             let can = later.capabilities().accepts_roots();
             later.check(can, Method::RootsList, json!({"roots": {}}))?;
-            later.ask(Ok(InputRequest::roots())).await
+            later.ask(Ok(InputRequest::roots()), desk).await
         }
     }
 }
@@ -310,10 +321,11 @@ impl Later {
     async fn ask<T: DeserializeOwned>(
         &self,
         question: Result<InputRequest, serde_json::Error>,
+        desk: &Desk,
     ) -> Result<T, AskError> {
         let request = question.map_err(|error| AskError::BadQuestion(error.to_string()))?;
         let (answer, answered) = oneshot::channel();
-        self.push(Question { request, answer })?;
+        self.push(Question { request, answer }, desk.turnstile())?;
         let answer = answered.await.map_err(|_| AskError::Ended)?;
         answer
             .decode()
@@ -391,6 +403,7 @@ mod tests {
         assert!(refused.is_err());
         let asked = 30 - calls.lock().unwrap().len();
         assert_eq!(asked, 1 + MOST_GUESSES as usize);
+        assert_eq!(desk.turnstile().refusals().counts()["guesses"], 1);
     }
 
     #[tokio::test]

@@ -78,6 +78,10 @@ impl Turnstile {
         &self.refusals
     }
 
+    pub(crate) const fn most_questions(&self) -> usize {
+        self.limits.questions
+    }
+
     pub(crate) const fn largest_result(&self) -> usize {
         self.limits.result
     }

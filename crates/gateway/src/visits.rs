@@ -6,9 +6,9 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use switchboard_client::Payload;
-use switchboard_protocol::Method;
 use switchboard_protocol::jsonrpc::Notification;
 use switchboard_protocol::types::ElicitationCompleteNotificationParams;
+use switchboard_protocol::{Method, Refusals};
 use switchboard_server::{Connection, Context};
 
 /// Those who were sent to pages, the last ones last.
@@ -24,13 +24,14 @@ struct Visit {
 
 impl Visits {
     /// A server sends the client that made this call to a page.
-    pub(crate) fn note(&self, server: &Arc<str>, id: &str, context: &Context) {
+    pub(crate) fn note(&self, server: &Arc<str>, id: &str, context: &Context, refusals: &Refusals) {
         let Some(client) = context.connection() else {
             return;
         };
         let mut visits = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if visits.len() >= MOST {
             visits.pop_front();
+            refusals.note("visits");
         }
         visits.push_back(Visit {
             server: Arc::clone(server),

@@ -13,6 +13,7 @@ use switchboard_server::{AskError, Context};
 use tokio::sync::oneshot;
 
 use super::{Asker, Open};
+use crate::turnstile::Turnstile;
 
 /// How a client is asked that must come again with the answer.
 #[derive(Debug)]
@@ -98,12 +99,13 @@ impl Later {
     ///
     /// # Errors
     /// When there are too many, or nobody tells it any more.
-    pub(crate) fn push(&self, question: Question) -> Result<(), AskError> {
+    pub(crate) fn push(&self, question: Question, turnstile: &Turnstile) -> Result<(), AskError> {
         let mut state = self.state();
         if state.is_closed {
             return Err(AskError::Ended);
         }
-        if state.questions.len() >= MOST_QUESTIONS {
+        if state.questions.len() >= turnstile.most_questions() {
+            turnstile.refusals().note("questions");
             let reason = "too many questions about one call";
             return Err(AskError::Refused(ErrorObject::internal(reason)));
         }
@@ -203,24 +205,31 @@ impl Drop for Listening {
     }
 }
 
-/// More than a server asks at once.
-const MOST_QUESTIONS: usize = 64;
-
 #[cfg(test)]
 mod tests {
+    use std::collections::HashMap;
+
     use super::*;
+    use crate::limit::GatewayLimits;
 
     #[test]
     fn a_client_is_not_told_more_questions_than_fit() {
+        let limits = GatewayLimits {
+            questions: 3,
+            ..GatewayLimits::default()
+        };
+        let turnstile = Turnstile::new(limits, HashMap::new());
         let later = Later::of_one_away(Arc::default());
         let ask = || {
             let (answer, answered) = oneshot::channel();
             let request = InputRequest::roots();
-            later.push(Question { request, answer }).map(|()| answered)
+            let question = Question { request, answer };
+            later.push(question, &turnstile).map(|()| answered)
         };
-        let asked: Vec<_> = (0..MOST_QUESTIONS).map(|_| ask().unwrap()).collect();
+        let asked: Vec<_> = (0..3).map(|_| ask().unwrap()).collect();
         let refused = ask().unwrap_err().to_string();
         assert!(refused.contains("too many questions"), "{refused}");
+        assert_eq!(turnstile.refusals().counts()["questions"], 1);
         // What was told makes room.
         let task = TaskContext::from_waker(Waker::noop());
         assert!(later.poll_questions(&task).is_ready());

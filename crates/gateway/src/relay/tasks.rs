@@ -73,6 +73,11 @@ impl Tasks {
         })
     }
 
+    /// Who counts calls, and what was over a limit.
+    pub(crate) const fn turnstile(&self) -> &Arc<Turnstile> {
+        &self.turnstile
+    }
+
     /// How a task stands, in the words of clients of this era but for its name.
     async fn stands(
         self: &Arc<Self>,

@@ -383,6 +383,8 @@ async fn a_call_whose_client_does_not_come_again_ends() {
     assert_eq!(error["code"], -32602, "{error}");
     let reason = error["message"].as_str().unwrap();
     assert!(reason.contains("requestState"), "{reason}");
+    let counts = house.gateway.site().refusals().counts();
+    assert_eq!(counts.get("parkedSeconds"), Some(&1), "{counts:?}");
     house.close().await;
 }
 

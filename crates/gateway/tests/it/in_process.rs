@@ -137,6 +137,7 @@ async fn of_those_who_were_sent_to_pages_the_oldest_is_forgotten() {
         assert_eq!(answer["id"], *question, "{answer}");
         assert_eq!(answer["result"]["action"], "accept", "{answer}");
     }
+    assert_eq!(gateway.site().refusals().counts()["visits"], 1);
     for number in [0, 1, 1_024] {
         let method = "notifications/elicitation/complete";
         let params = json!({"elicitationId": format!("v{number}")});

@@ -3,7 +3,7 @@
 //! - `child`: a server of one era; `cell`: a client of one era at a gateway before it
 //! - `calling`, `asking`, `listing`, `tracing`, `reloading`: what must be the same in all four
 //!   cells
-//! - `tasks`: calls that go on after their answer; `extensions`: what is none of the protocol's, in
+//! - `tasks`: calls that go on after their answer, `task_bounds`: how long and how many; `extensions`: what is none of the protocol's, in
 //!   all four cells
 //! - `rooms`: servers that each client has alone
 //! - `in_process`: servers in this very process, some played by hand
@@ -28,5 +28,6 @@ mod in_process;
 mod listing;
 mod reloading;
 mod rooms;
+mod task_bounds;
 mod tasks;
 mod tracing;

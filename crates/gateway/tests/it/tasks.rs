@@ -506,7 +506,11 @@ async fn answer(client: &Client, id: &str, name: &str) {
 }
 
 /// Makes a request as somebody who knows tasks, and can be asked.
-async fn request(client: &Client, method: Method, params: Value) -> Result<Value, ErrorObject> {
+pub(crate) async fn request(
+    client: &Client,
+    method: Method,
+    params: Value,
+) -> Result<Value, ErrorObject> {
     let can = json!({"elicitation": {}, "extensions": {TASKS_EXTENSION: {}}});
     let params = Payload::encode(&params).unwrap();
     let call = client.pass_on(MethodName::Known(method), Some(params));

@@ -15,7 +15,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use switchboard_client::Payload;
 use switchboard_protocol::types::{InputRequests, InputResponses, TaskRequestParams};
-use switchboard_protocol::{Method, RawJson};
+use switchboard_protocol::{Method, RawJson, Refusals};
 use switchboard_server::Context;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until, timeout};
@@ -206,7 +206,10 @@ impl Tasks {
                     let mut state = followed.state();
                     match is_wanted {
                         true => state.last_seen = Instant::now(),
-                        false if state.last_seen + self.asking.life <= Instant::now() => return,
+                        false if state.last_seen + self.asking.life <= Instant::now() => {
+                            self.turnstile.refusals().note("parkedSeconds");
+                            return;
+                        }
                         false => {}
                     }
                 }
@@ -235,7 +238,7 @@ impl Followed {
     }
 
     /// The questions, once there are some. None if they take too long to come.
-    pub(super) async fn first_questions(&self) -> InputRequests {
+    pub(super) async fn first_questions(&self, refusals: &Refusals) -> InputRequests {
         let first = async {
             loop {
                 let asks = self.asks.notified();
@@ -251,7 +254,10 @@ impl Followed {
                 tokio::time::sleep(TOGETHER).await;
                 self.questions()
             }
-            Err(_) => InputRequests::new(),
+            Err(_) => {
+                refusals.note("taskQuestionSeconds");
+                InputRequests::new()
+            }
         }
     }
 

@@ -11,6 +11,7 @@ use std::time::{Duration, SystemTime};
 
 use ring::rand::{SecureRandom, SystemRandom};
 use switchboard_client::Payload;
+use switchboard_protocol::Refusals;
 use switchboard_protocol::types::{Task, TaskStatus};
 use switchboard_server::timestamp;
 use tokio::time::Instant;
@@ -35,7 +36,7 @@ struct Ended {
 
 impl EndedCalls {
     /// Keeps a result, as that of a task. None if the system has no randomness for its name.
-    pub(super) fn keep(&self, result: Payload) -> Option<Task> {
+    pub(super) fn keep(&self, result: Payload, refusals: &Refusals) -> Option<Task> {
         let mut random = [0; 16];
         SystemRandom::new().fill(&mut random).ok()?;
         let ended = Ended {
@@ -49,6 +50,7 @@ impl EndedCalls {
         kept.bytes = kept.bytes.saturating_add(ended.result.text().len());
         kept.calls.push_back(ended);
         while kept.calls.len() > MOST || kept.bytes > MOST_BYTES {
+            refusals.note("endedTasks");
             kept.drop_oldest();
         }
         Some(task)
@@ -106,7 +108,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn what_was_over_at_once_is_there_for_a_while() {
         let ended = EndedCalls::default();
-        let task = ended.keep(Payload::empty()).unwrap();
+        let task = ended.keep(Payload::empty(), &Refusals::default()).unwrap();
         assert_eq!(task.status, TaskStatus::Completed);
         assert!(ended.find(&task.task_id).is_some());
         assert!(ended.find("another").is_none());
@@ -118,10 +120,10 @@ mod tests {
     async fn large_ones_go_sooner() {
         let ended = EndedCalls::default();
         let large = Payload::encode(&"x".repeat(MOST_BYTES / 2)).unwrap();
-        let first = ended.keep(large.clone()).unwrap();
-        let small = ended.keep(Payload::empty()).unwrap();
+        let first = ended.keep(large.clone(), &Refusals::default()).unwrap();
+        let small = ended.keep(Payload::empty(), &Refusals::default()).unwrap();
         assert!(ended.find(&first.task_id).is_some());
-        let last = ended.keep(large).unwrap();
+        let last = ended.keep(large, &Refusals::default()).unwrap();
         assert!(ended.find(&first.task_id).is_none());
         assert!(ended.find(&small.task_id).is_some() && ended.find(&last.task_id).is_some());
         assert!(ended.kept().bytes <= MOST_BYTES);
@@ -129,11 +131,12 @@ mod tests {
 
     #[tokio::test]
     async fn there_are_never_too_many() {
-        let ended = EndedCalls::default();
-        let first = ended.keep(Payload::empty()).unwrap();
+        let (ended, refusals) = (EndedCalls::default(), Refusals::default());
+        let first = ended.keep(Payload::empty(), &refusals).unwrap();
         for _ in 0..MOST {
-            ended.keep(Payload::empty()).unwrap();
+            ended.keep(Payload::empty(), &refusals).unwrap();
         }
+        assert_eq!(refusals.counts()["endedTasks"], 1);
         assert!(ended.find(&first.task_id).is_none());
         assert_eq!(ended.kept().calls.len(), MOST);
     }

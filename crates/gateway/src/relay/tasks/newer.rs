@@ -142,7 +142,7 @@ impl Tasks {
                 }
                 let questions = match followed {
                     Some(followed) if task.status == TaskStatus::InputRequired => {
-                        followed.first_questions().await
+                        followed.first_questions(self.turnstile.refusals()).await
                     }
                     Some(followed) => followed.questions(),
                     None => Default::default(),

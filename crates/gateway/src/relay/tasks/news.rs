@@ -186,8 +186,8 @@ impl Tasks {
                 listeners.any(|one| one.connection.is_open())
             });
         }
-        if all.len() >= MOST_HEARD {
-            return;
+        if all.len() >= MOST_HEARD && !all.contains_key(key) {
+            return self.turnstile.refusals().note("heardTasks");
         }
         let heard = all.entry(key.clone()).or_insert_with(|| Heard {
             listeners: Vec::new(),
@@ -199,9 +199,13 @@ impl Tasks {
         let is_same = |one: &Listener| {
             one.connection.is_same(&listener.connection) && one.shown == listener.shown
         };
-        if heard.listeners.len() < MOST_LISTENERS && !heard.listeners.iter().any(is_same) {
-            heard.listeners.push(listener);
+        if heard.listeners.iter().any(is_same) {
+            return;
         }
+        if heard.listeners.len() >= MOST_LISTENERS {
+            return self.turnstile.refusals().note("taskListeners");
+        }
+        heard.listeners.push(listener);
     }
 
     /// Has a server of the stateless era tell of a task.

@@ -67,7 +67,7 @@ impl Inner {
                     Answer::Result(result) => result,
                     other => return Ok(other),
                 };
-                let ended = self.tasks.ended.keep(result);
+                let ended = self.tasks.ended.keep(result, self.turnstile.refusals());
                 let mut task = ended.ok_or_else(|| {
                     Failed::Here(ErrorObject::internal("the system has no randomness"))
                 })?;
@@ -227,7 +227,10 @@ impl Inner {
             match task.status {
                 TaskStatus::Cancelled => return Ok(task),
                 TaskStatus::Completed | TaskStatus::Failed => return Err(at_its_end()),
-                _ if Instant::now() >= until => return Ok(task),
+                _ if Instant::now() >= until => {
+                    self.turnstile.refusals().note("taskCancelSeconds");
+                    return Ok(task);
+                }
                 _ => sleep(SHORTEST_POLL).await,
             }
         }
