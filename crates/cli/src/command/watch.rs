@@ -15,7 +15,7 @@ pub(crate) async fn run(args: &Watch, app: &App) -> Result<Outcome, Failure> {
     let mut events = servers.hub.events();
     let failures = servers.connect(app).await;
     servers.judge(app, failures)?;
-    let (sender, mut changed) = mpsc::channel(WAITING);
+    let (sender, mut changed) = changes();
     for uri in &args.resource {
         let watch = servers.hub.watch(&exposed(&servers, uri)).await?;
         tokio::spawn(tell(watch, uri.clone(), sender.clone()));
@@ -47,6 +47,11 @@ pub(crate) async fn run(args: &Watch, app: &App) -> Result<Outcome, Failure> {
 }
 
 type Changed = (String, String, Result<(), HubError>);
+
+/// Where resources tell that they have changed. Whoever tells more than is printed waits.
+fn changes() -> (mpsc::Sender<Changed>, mpsc::Receiver<Changed>) {
+    mpsc::channel(WAITING)
+}
 
 /// Tells each time that a resource has changed, until it can no longer be watched.
 async fn tell(mut watch: ResourceWatch, uri: String, sender: mpsc::Sender<Changed>) {
@@ -157,3 +162,50 @@ impl Told {
 
 /// Changes that wait to be printed.
 const WAITING: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use switchboard_client::memory;
+    use switchboard_hub::{Hub, ServerConfig};
+    use switchboard_server::{Server, resource};
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn whoever_tells_more_than_is_printed_waits() {
+        let server = Server::new("one", "1.0.0");
+        let handle = server.handle();
+        let state = resource("demo://state", async || "it is as it is");
+        let site = server.resource(state).site().unwrap();
+        let hub = Hub::builder()
+            .server(ServerConfig::command("one", ["in-process"]))
+            .in_process(move |_| {
+                let (ours, theirs) = memory::pair();
+                let site = site.clone();
+                tokio::spawn(async move {
+                    let (read, write) = tokio::io::split(theirs);
+                    let _ = site.serve(read, write).await;
+                });
+                Some(ours)
+            })
+            .build();
+        hub.connect_all().await;
+        let watch = hub.watch("demo://state").await.unwrap();
+        let (sender, mut changed) = changes();
+        tokio::spawn(tell(watch, "demo://state".to_owned(), sender));
+        for _ in 0..2 * WAITING {
+            handle.resource_updated("demo://state");
+            // Until nobody has anything to do.
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        assert_eq!(changed.len(), WAITING);
+        // What waited comes when there is room.
+        for _ in 0..WAITING + 1 {
+            let (_, _, outcome) = changed.recv().await.unwrap();
+            outcome.unwrap();
+        }
+        hub.close().await;
+    }
+}

@@ -175,6 +175,8 @@ const PAUSE: Duration = Duration::from_millis(100);
 
 #[cfg(test)]
 mod tests {
+    use tokio::time::Instant;
+
     use super::*;
     use crate::args::Global;
     use crate::json::Json;
@@ -222,6 +224,54 @@ mod tests {
         let mut answer = String::new();
         BufReader::new(stream).read_line(&mut answer).await.unwrap();
         answer
+    }
+
+    /// A socket for one test.
+    fn desk(name: &str) -> Desk {
+        let name = format!("switchboard-desk-{name}-{}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        let _ = fs::remove_file(&path);
+        let listener = UnixListener::bind(&path).unwrap();
+        Desk { listener, path }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn only_so_many_are_listened_to_at_once_and_others_wait() {
+        let desk = desk("visits");
+        let path = desk.path.clone();
+        let running = tokio::spawn(async move { desk.run(Arc::new(nobody())).await });
+        let mut silent = Vec::new();
+        for _ in 0..MOST_VISITS {
+            silent.push(UnixStream::connect(&path).await.unwrap());
+        }
+        let last = UnixStream::connect(&path).await.unwrap();
+        let mut asking = std::pin::pin!(ask(last, "{\"do\":\"about\"}\n"));
+        timeout(PATIENCE / 10, &mut asking).await.unwrap_err();
+        silent.pop();
+        let answer = timeout(PATIENCE / 10, asking).await.unwrap();
+        assert!(answer.contains("nobody"), "{answer}");
+        running.abort();
+        let _ = running.await;
+        assert!(!path.exists());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn whoever_says_nothing_or_reads_nothing_is_left() {
+        let began = Instant::now();
+        let (_near, far) = UnixStream::pair().unwrap();
+        let error = visit(far, &nobody()).await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        assert_eq!(began.elapsed(), PATIENCE);
+
+        let (_near, far) = UnixStream::pair().unwrap();
+        let (_, write) = far.into_split();
+        let mut visitor = Visitor { write };
+        let line = Line::Entry("x".repeat(64 << 10).as_str().into());
+        let mut last = Instant::now();
+        while visitor.say(&line).await.is_ok() {
+            last = Instant::now();
+        }
+        assert_eq!(last.elapsed(), PATIENCE);
     }
 
     #[tokio::test]

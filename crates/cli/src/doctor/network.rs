@@ -84,7 +84,7 @@ async fn find(host: &str, port: u16, chart: &mut Chart) -> Option<Vec<SocketAddr
     let cure = "check the name; your network, your VPN";
     let wrong = match found {
         Ok(Ok(addresses)) => {
-            let addresses: Vec<SocketAddr> = addresses.take(MOST_ADDRESSES).collect();
+            let addresses = some_of(addresses);
             if !addresses.is_empty() {
                 let shown: Vec<String> = addresses
                     .iter()
@@ -102,6 +102,11 @@ async fn find(host: &str, port: u16, chart: &mut Chart) -> Option<Vec<SocketAddr
     };
     chart.fail(Exit::Unreachable, "dns", format!("{host}: {wrong}"), cure);
     None
+}
+
+/// Nobody waits for the hundredth.
+fn some_of(addresses: impl Iterator<Item = SocketAddr>) -> Vec<SocketAddr> {
+    addresses.take(MOST_ADDRESSES).collect()
 }
 
 async fn connect(addresses: &[SocketAddr], chart: &mut Chart) -> Option<TcpStream> {
@@ -138,9 +143,8 @@ async fn connect(addresses: &[SocketAddr], chart: &mut Chart) -> Option<TcpStrea
 }
 
 async fn secure(stream: TcpStream, host: &str, chart: &mut Chart) -> Option<()> {
-    let started = Instant::now();
-    let config = match trust().await {
-        Ok(config) => config,
+    match trust().await {
+        Ok(config) => shake_hands(config, stream, host, chart).await,
         Err(reason) => {
             chart.fail(
                 Exit::Unreachable,
@@ -148,9 +152,18 @@ async fn secure(stream: TcpStream, host: &str, chart: &mut Chart) -> Option<()> 
                 reason,
                 "install the certificates of your system: `ca-certificates`",
             );
-            return None;
+            None
         }
-    };
+    }
+}
+
+async fn shake_hands(
+    config: Arc<ClientConfig>,
+    stream: TcpStream,
+    host: &str,
+    chart: &mut Chart,
+) -> Option<()> {
+    let started = Instant::now();
     let Ok(name) = ServerName::try_from(host.to_owned()) else {
         chart.fail(
             Exit::Usage,
@@ -258,10 +271,14 @@ async fn trust() -> Result<Arc<ClientConfig>, String> {
     if roots.is_empty() {
         return Err("this machine trusts no authority".to_owned());
     }
+    trusting(roots).map_err(|error| error.to_string())
+}
+
+/// Trusts these authorities and no other.
+fn trusting(roots: RootCertStore) -> Result<Arc<ClientConfig>, rustls::Error> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder =
-        ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-    let builder = builder.map_err(|error| error.to_string())?;
+        ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
     Ok(Arc::new(
         builder.with_root_certificates(roots).with_no_client_auth(),
     ))
@@ -396,3 +413,63 @@ const PROXIES: &[&str] = &[
     "ALL_PROXY",
     "all_proxy",
 ];
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use tokio::net::{TcpListener, TcpSocket};
+
+    use super::*;
+
+    fn chart() -> Chart {
+        Chart {
+            checks: Vec::new(),
+            exit: None,
+            words: (String::new(), String::new()),
+        }
+    }
+
+    /// It took as long as a step may take, and that is what it failed for.
+    fn check_given_up(chart: &Chart, began: tokio::time::Instant, step: &str) {
+        assert_eq!(began.elapsed(), PATIENCE);
+        let last = chart.checks.last().unwrap();
+        assert_eq!((last.check, last.verdict), (step, Verdict::Fail));
+        assert!(last.detail.contains("no answer within 10 s"), "{last:?}");
+        assert!(last.cure.is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_host_that_does_not_answer_is_given_up() {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.bind((Ipv4Addr::LOCALHOST, 0).into()).unwrap();
+        let listener = socket.listen(1).unwrap();
+        let address = listener.local_addr().unwrap();
+        // More than it has room for, so that it takes no more.
+        let mut waiting = Vec::new();
+        while let Ok(stream) = timeout(Duration::from_secs(1), TcpStream::connect(address)).await {
+            waiting.push(stream.unwrap());
+        }
+        let (mut chart, began) = (chart(), tokio::time::Instant::now());
+        assert!(connect(&[address], &mut chart).await.is_none());
+        check_given_up(&chart, began, "tcp");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_host_that_does_not_shake_hands_is_given_up() {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        let stream = TcpStream::connect(listener.local_addr().unwrap()).await;
+        let config = trusting(RootCertStore::empty()).unwrap();
+        let (mut chart, began) = (chart(), tokio::time::Instant::now());
+        let shaken = shake_hands(config, stream.unwrap(), "localhost", &mut chart).await;
+        assert!(shaken.is_none());
+        check_given_up(&chart, began, "tls");
+    }
+
+    #[test]
+    fn of_many_addresses_some_are_tried() {
+        let all = (1..=20).map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
+        let some = some_of(all.clone());
+        assert_eq!(some, all.take(8).collect::<Vec<_>>());
+    }
+}

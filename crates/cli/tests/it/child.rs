@@ -27,6 +27,11 @@ pub(crate) fn unlisted() -> Value {
     played("unlisted")
 }
 
+/// One that never says anything.
+pub(crate) fn silent() -> Value {
+    played("silent")
+}
+
 /// One whose every tool says this.
 pub(crate) fn saying(words: &str) -> Value {
     played(&format!("say {words}"))
@@ -58,6 +63,9 @@ fn serves() {
     let defined = part.strip_prefix("defined ");
     let mut can_sample = false;
     while let Some(message) = peer.read() {
+        if part == "silent" {
+            continue;
+        }
         let id = message["id"].clone();
         let result = match message["method"].as_str() {
             Some("initialize") if defined.is_some() => {

@@ -1,11 +1,12 @@
 //! Completion: what the hidden verb prints, and that the shells show it.
 
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use serde_json::json;
 
-use crate::child::server;
-use crate::place::{BINARY, Place};
+use crate::child::{server, silent};
+use crate::place::{BINARY, Ended, Place};
 
 /// The words that could come next, without what they are.
 fn next(place: &Place, words: &[&str]) -> Vec<String> {
@@ -55,6 +56,38 @@ fn a_server_that_does_not_start_has_no_names_and_no_errors() {
     assert!(next(&place, &["call", "bad", ""]).is_empty());
     place.write("mcp.json", "{");
     assert!(next(&place, &["call", ""]).is_empty());
+}
+
+#[test]
+fn a_server_that_takes_too_long_has_no_names() {
+    let mut slow = silent();
+    slow["x-switchboard"] = json!({"timeouts": {"start": "1h"}});
+    let place = Place::with(json!({"slow": slow}));
+    let words = ["__complete", "--", "switchboard", "call", "slow", ""];
+    let mut completing = place.command(&words).spawn().unwrap();
+    // A safety net, no measure: it would take an hour.
+    let has_ended = (0..600).any(|_| {
+        std::thread::sleep(Duration::from_millis(100));
+        completing.try_wait().unwrap().is_some()
+    });
+    if !has_ended {
+        completing.kill().unwrap();
+    }
+    let ended = Ended::from(completing.wait_with_output().unwrap());
+    assert!(has_ended, "it waits for the server");
+    assert_eq!(ended.done(), "");
+}
+
+#[test]
+fn only_so_many_names_are_offered() {
+    let servers = (0..2_100).map(|number| {
+        let name = format!("server-{number}");
+        (name, json!({"url": "http://127.0.0.1:1/mcp"}))
+    });
+    let servers: serde_json::Map<_, _> = servers.collect();
+    let place = Place::with(servers.into());
+    assert_eq!(next(&place, &["tools", "server-"]).len(), 2_000);
+    assert_eq!(next(&place, &["tools", "server-7"]).len(), 111);
 }
 
 #[test]
