@@ -2,15 +2,17 @@
 //!
 //! Fault matrix: 35, 38, 39.
 
+use std::future::IntoFuture as _;
 use std::time::Duration;
 
-use serde_json::Value;
-use switchboard_client::{Class, Client, ErrorKind, Limits};
+use serde_json::{Value, json};
+use switchboard_client::{Class, Client, ErrorKind, Limits, NoHost};
 use switchboard_testkit::faulty::Eras;
 use tokio::task::block_in_place;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use crate::case::{alive, check_error};
+use crate::peer::Peer;
 use crate::server::{MOMENT, On, Server};
 use crate::stdio::received;
 
@@ -131,6 +133,38 @@ async fn over_http_the_handshake_era_says_it_once_and_closes_the_stream() {
         client.close().await;
         server.check_gone().unwrap();
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_does_not_cancel_a_task_is_left_after_a_while() {
+    let (client, mut peer) = Peer::open(true, NoHost).await;
+    let mut call = tokio::spawn(client.call("x").deadline(None).into_future());
+    let request = peer.next().await;
+    let at = "2026-07-28T00:00:00Z";
+    let task = json!({"resultType": "task", "taskId": "t", "status": "working", "createdAt": at,
+        "lastUpdatedAt": at, "ttlMs": 60_000});
+    peer.answer(&request, task).await;
+    let asked = tokio::select! {
+        asked = peer.next() => asked,
+        outcome = &mut call => panic!("{outcome:?}"),
+    };
+    assert_eq!(asked["method"], "tasks/get");
+    call.abort();
+    // The question how it stands is taken back, and the task is cancelled.
+    let mut cancel = peer.next().await;
+    while cancel["method"] != "tasks/cancel" {
+        cancel = peer.next().await;
+    }
+    let began = Instant::now();
+    let taken_back = loop {
+        let message = peer.next().await;
+        if message["params"]["requestId"] == cancel["id"] {
+            break message;
+        }
+    };
+    assert_eq!(taken_back["method"], "notifications/cancelled");
+    assert_eq!(began.elapsed().as_secs(), 10);
+    client.close().await;
 }
 
 fn find<'a>(messages: &'a [Value], method: &str) -> Vec<&'a Value> {

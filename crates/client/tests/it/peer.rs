@@ -146,5 +146,5 @@ pub(crate) fn text(text: &str) -> Value {
 }
 
 fn capabilities() -> Value {
-    json!({"tools": {"listChanged": true}, "logging": {}})
+    json!({"tools": {"listChanged": true}, "logging": {}, "extensions": {"io.modelcontextprotocol/tasks": {}}})
 }
