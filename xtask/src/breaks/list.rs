@@ -375,8 +375,8 @@ pub(super) const BREAKS: &[Break] = &[
         name: "asked-about-anothers-call",
         what: "whoever is there is asked about a call that another gave up",
         file: "crates/gateway/src/desk.rs",
-        find: "        !self.crowded.is_some_and(is_late)\n            && left.all(",
-        replace: "        true || !self.crowded.is_some_and(is_late)\n            && left.all(",
+        find: "        !self.is_crowded(asked)\n            && left.all(",
+        replace: "        true || !self.is_crowded(asked)\n            && left.all(",
         suite: Suite {
             package: "switchboard-gateway",
             filter: "",
