@@ -125,7 +125,7 @@ struct Named {
     set: fn(&mut GatewayLimits, usize),
 }
 
-const NAMED: [Named; 24] = [
+const NAMED: [Named; 25] = [
     Named {
         name: "connections",
         meaning: "connections over HTTP; more wait to be accepted",

@@ -51,8 +51,6 @@ impl Turn {
             return Poll::Ready(());
         }
         self.waits_since = Some(round.number);
-        // Other programs want to go on as well: the servers that others wait for.
-        std::thread::yield_now();
         pin!(yield_now()).poll(cx)
     }
 }
