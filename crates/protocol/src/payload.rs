@@ -161,6 +161,12 @@ impl Payload {
         string_of(self.noted_span(|noted| &noted.result_type, RESULT_TYPE)?)
     }
 
+    /// Does this have a `resultType`, whatever it is?
+    pub(crate) fn has_result_type(&self) -> bool {
+        let found = self.noted_span(|noted| &noted.result_type, RESULT_TYPE);
+        found.is_some()
+    }
+
     /// Does `resultType` say that this is all there is?
     pub fn is_complete(&self) -> bool {
         let found = self.noted_span(|noted| &noted.result_type, RESULT_TYPE);

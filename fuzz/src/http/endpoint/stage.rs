@@ -115,7 +115,10 @@ impl Stage {
 /// A handler ran: so this was a message, from this machine, and from no page of somebody else.
 fn check_admitted(head: &Parts) {
     assert_eq!(head.method, Method::POST);
-    assert!(matches!(head.uri.path(), "/mcp" | "/message"), "{head:?}");
+    assert!(
+        matches!(head.uri.path(), "/mcp" | "/mcp/" | "/message" | "/message/"),
+        "{head:?}"
+    );
     assert_local(&head.uri, &head.headers);
     let kind = head.headers.get(CONTENT_TYPE).expect("a content type");
     let kind = String::from_utf8_lossy(kind.as_bytes()).to_ascii_lowercase();

@@ -245,19 +245,19 @@ impl ResultText {
 
     /// A result with what it lacks of this. It should be [noted](Payload::noted).
     pub(super) fn complete(&self, result: &Payload, method: Option<Method>) -> Payload {
-        let kind = result.result_type();
-        let kind = kind.as_deref();
+        // One that makes no sense is one all the same: there are not to be two.
+        let has_kind = result.has_result_type();
         // A result on the way to another is not to be kept.
-        let is_complete = kind.is_none_or(|kind| kind == "complete");
+        let is_complete = !has_kind || result.is_complete();
         let is_cacheable = is_complete && method.is_some_and(|method| method.rule().cacheable);
         if result.meta().is_none() && !is_cacheable && result.is_object() {
-            return match kind {
-                None => prepend(&self.plain, result),
-                Some(_) => prepend(&self.only_meta, result),
+            return match has_kind {
+                false => prepend(&self.plain, result),
+                true => prepend(&self.only_meta, result),
             };
         }
         let mut front = MemberText::default();
-        if kind.is_none() {
+        if !has_kind {
             front.push("resultType", b"\"complete\"");
         }
         if is_cacheable {
