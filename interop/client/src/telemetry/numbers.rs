@@ -55,6 +55,7 @@ fn shapes(metrics: &[Value]) -> Result<(), String> {
             2,
             true
         ],
+        ["switchboard.events.missed", "{event}", "sum", 2, true],
         ["switchboard.catalog.version", "1", "gauge", null, null],
     ]);
     equal("metrics", &Value::Array(found), &wanted)
