@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::future::poll_fn;
 use std::task::Poll;
+use std::thread;
 use std::time::Duration;
 
 use switchboard_hub::{Hub, MemberState, ServerConfig, Start};
@@ -36,7 +37,12 @@ pub struct Run {
 
 /// Runs the schedule of a seed, with about so many steps.
 pub fn run(seed: u64, steps: u64, is_read: bool) -> Run {
-    let (run, panics) = panics::noticed(|| play(seed, steps, is_read));
+    // On a thread of its own: what one run leaves there is not seen by the next.
+    let (run, panics) = thread::scope(|scope| {
+        let run = scope.spawn(|| panics::noticed(|| play(seed, steps, is_read)));
+        let ended = run.join();
+        ended.unwrap_or_else(|_| (None, vec!["the thread of the run panicked".to_owned()]))
+    });
     let mut run = run.unwrap_or_else(|| Run {
         seed,
         steps: 0,

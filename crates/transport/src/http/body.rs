@@ -39,23 +39,33 @@ impl Body {
         Self(Content::Events(reader))
     }
 
+    /// Is something of it large, or may it become so?
+    pub(super) fn may_be_large(&self) -> bool {
+        match &self.0 {
+            Content::Empty => false,
+            Content::Text(text) => text.len() > SMALL,
+            Content::Pieces(pieces) => pieces.iter().any(|piece| piece.len() > SMALL),
+            Content::Events(_) => true,
+        }
+    }
+
     /// Holds what is large of it in this room until it is taken. None: there is no room.
-    pub(super) fn held_in(self, room: impl FnOnce() -> Arc<Room>) -> Option<Self> {
+    pub(super) fn held_in(self, room: Arc<Room>) -> Option<Self> {
+        let held = |piece: Bytes| match piece.len() > SMALL {
+            true => room.hold(piece),
+            false => Some(piece),
+        };
         Some(Self(match self.0 {
-            Content::Text(text) if text.len() > SMALL => Content::Text(room().hold(text)?),
-            Content::Pieces(pieces) if pieces.iter().any(|piece| piece.len() > SMALL) => {
-                let room = room();
-                let held = pieces.into_iter().map(|piece| match piece.len() > SMALL {
-                    true => room.hold(piece),
-                    false => Some(piece),
-                });
-                Content::Pieces(held.collect::<Option<_>>()?)
+            Content::Empty => Content::Empty,
+            Content::Text(text) => Content::Text(held(text)?),
+            Content::Pieces(pieces) => {
+                let pieces = pieces.into_iter().map(held);
+                Content::Pieces(pieces.collect::<Option<_>>()?)
             }
             Content::Events(reader) => {
-                reader.hold_in(room())?;
+                reader.hold_in(room)?;
                 Content::Events(reader)
             }
-            small => small,
         }))
     }
 }
@@ -184,7 +194,7 @@ mod tests {
     #[tokio::test]
     async fn what_is_large_is_held_until_it_is_taken() {
         let room = Arc::new(Room::new(SMALL, Some(20 * SMALL)));
-        let held = |size| Body::from(&answer(size)).held_in(|| Arc::clone(&room));
+        let held = |size| Body::from(&answer(size)).held_in(Arc::clone(&room));
         let mut large: Vec<Body> = std::iter::from_fn(|| held(5 * SMALL)).collect();
         assert_eq!(large.len(), 3);
         assert!(held(SMALL / 2).is_some());

@@ -288,8 +288,11 @@ impl<H: Host> Shared<H> {
 
     /// Has what is large of a response count until its caller has taken it.
     fn hold(&self, response: Response<Body>, caller: Option<&Principal>) -> Response<Body> {
+        if self.settings.answers.is_none() || !response.body().may_be_large() {
+            return response;
+        }
         let (head, body) = response.into_parts();
-        match body.held_in(|| self.rooms.of(caller)) {
+        match body.held_in(self.rooms.of(caller)) {
             Some(body) => Response::from_parts(head, body),
             None => {
                 self.settings.refusals.note(ANSWERS);
