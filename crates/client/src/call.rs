@@ -119,7 +119,8 @@ impl<T> Call<T> {
         }
     }
 
-    /// The number of this call, as [`Asked::call`](crate::Asked) names it.
+    /// The number of this call, as [`Asked::call`](crate::Asked) names it. No other call of the
+    /// process has it, whichever client makes it.
     pub const fn id(&self) -> u64 {
         self.options.key.0
     }

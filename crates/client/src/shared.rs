@@ -57,7 +57,7 @@ impl Shared {
             host,
             memory: spec.memory.clone(),
             is_http: matches!(spec.target, Target::Http(_)),
-            next_key: AtomicU64::new(1),
+            next_key: AtomicU64::new(first_key()),
             later: Mutex::default(),
         }
     }
@@ -85,6 +85,7 @@ impl Shared {
         self.later.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// A number that no call of this process has, at this server or another.
     pub(crate) fn next_key(&self) -> CallKey {
         CallKey(self.next_key.fetch_add(1, Ordering::Relaxed))
     }
@@ -149,6 +150,14 @@ impl fmt::Debug for Shared {
     }
 }
 
+/// The number of a client's first call: those of one client are followed by none of another.
+fn first_key() -> u64 {
+    static CLIENTS: AtomicU64 = AtomicU64::new(0);
+    (CLIENTS.fetch_add(1, Ordering::Relaxed) << CALLS_BITS) + 1
+}
+
+/// How many calls a client can make before it uses the numbers of another: 2 to the power of this.
+const CALLS_BITS: u32 = 40;
 const NOT_READY: u8 = 0;
 const HANDSHAKE: u8 = 1;
 const STATELESS: u8 = 2;

@@ -271,8 +271,8 @@ pub(crate) async fn find<O: Operation>(hub: &Hub, operation: &O) -> Result<Targe
     let fits = |server: &str, prefix: &str, is_starting: bool| {
         operation.could_be_on(server, prefix, is_starting)
     };
-    for server in hub.unlisted(fits) {
-        if let Err(error) = hub.wait_until_listed(&server).await {
+    for server in hub.unlisted(missing.kind, fits) {
+        if let Err(error) = hub.wait_until_listed(&server, missing.kind).await {
             reason.get_or_insert(error);
         }
     }

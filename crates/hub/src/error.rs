@@ -7,7 +7,7 @@ use switchboard_client::Class;
 
 use crate::config::ConfigError;
 use crate::lock::LockError;
-use crate::registry::NotFound;
+use crate::registry::{Kind, NotFound};
 use crate::state::MemberState;
 
 /// Why the hub could not do something.
@@ -108,6 +108,16 @@ impl HubError {
             state: state.to_string(),
             needs_login: matches!(state, MemberState::NeedsLogin { .. }),
             class: state.class(),
+        }
+    }
+
+    /// It can be called, but has not said what it has of this kind.
+    pub(crate) fn not_listed(server: &str, kind: Kind) -> Self {
+        Self::NotReady {
+            server: server.to_owned(),
+            state: format!("it has not said yet which {kind}s it has"),
+            needs_login: false,
+            class: Some(Class::Timeout),
         }
     }
 }

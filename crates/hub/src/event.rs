@@ -47,7 +47,7 @@ pub enum Event {
     Progress {
         /// The server.
         server: Arc<str>,
-        /// The number of the call, by which those of a server are told apart.
+        /// The number of the call, which no other of the process has.
         call: u64,
         /// How far it is.
         progress: Arc<ProgressNotificationParams>,

@@ -13,12 +13,13 @@ use std::time::Duration;
 use switchboard_client::Client;
 use switchboard_transport::watch;
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use crate::config::{ServerConfig, Sharing};
 use crate::error::HubError;
 use crate::hub::{HostMaker, Shared};
 use crate::metrics::ServerMeter;
+use crate::registry::Kind;
 use crate::state::MemberState;
 
 mod health;
@@ -30,6 +31,7 @@ mod starting;
 mod uses;
 
 use keeper::Keeper;
+use listing::Awaited;
 use uses::{Guard, Uses};
 
 pub(crate) use uses::InUse;
@@ -66,6 +68,8 @@ struct Standing {
     state: MemberState,
     /// While it can be called.
     client: Option<Client>,
+    /// While it can be called: what it has not said yet.
+    awaited: Awaited,
     /// Nobody looks after it any more.
     is_over: bool,
 }
@@ -162,6 +166,7 @@ impl Member {
             standing: watch::Sender::new(Standing {
                 state: MemberState::Configured,
                 client: None,
+                awaited: Awaited::default(),
                 is_over: false,
             }),
             orders,
@@ -267,6 +272,36 @@ impl Member {
         match timeout(limit, waiting).await {
             Ok(Some(client)) => Ok(client),
             Ok(None) | Err(_) => Err(HubError::not_ready(&self.name, &self.state())),
+        }
+    }
+
+    /// May it have more of this kind than is known of it?
+    pub(crate) fn may_have_more(&self, kind: Kind) -> bool {
+        let standing = self.standing.borrow();
+        !standing.state.is_ready() || standing.awaited.may_have(kind)
+    }
+
+    /// Waits until it is known what it has of this kind, or why that cannot be known: started if it
+    /// sleeps.
+    ///
+    /// # Errors
+    /// When it does not become ready in time.
+    pub(crate) async fn listed(
+        self: &Arc<Self>,
+        kind: Kind,
+        limit: Duration,
+    ) -> Result<(), HubError> {
+        let began = Instant::now();
+        // As long as it is held, it is not ended for want of calls.
+        let _client = self.client(limit).await?;
+        let mut standings = self.standing.subscribe();
+        let is_known = |standing: &Standing| {
+            !standing.state.is_ready() || !standing.awaited.may_have(kind) || standing.is_over
+        };
+        let rest = limit.saturating_sub(began.elapsed());
+        match timeout(rest, standings.wait_for(is_known)).await {
+            Ok(_) => Ok(()),
+            Err(_) => Err(HubError::not_listed(&self.name, kind)),
         }
     }
 

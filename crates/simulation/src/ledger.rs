@@ -1,5 +1,6 @@
 //! What is true of every call: who made it, who ran it, what came of it.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -15,6 +16,8 @@ pub(crate) struct Ledger {
     calls: Arc<Mutex<Vec<Record>>>,
     /// By how much time went too fast for anybody to keep a limit.
     late: Arc<AtomicU64>,
+    /// For how long the user of each client was asked something: its clocks stood still.
+    asked: Arc<Mutex<HashMap<usize, Asked>>>,
     trace: Trace,
     seed: u64,
     /// Nothing is done to anybody, and there are no limits: calls that do not ask succeed.
@@ -78,6 +81,8 @@ struct Record {
     began: Instant,
     /// By how much time had jumped then.
     late_before: u64,
+    /// And for how long its user had been asked.
+    asked_before: Duration,
     limit: Duration,
     /// How often a handler of it was started, is running, and came to its end.
     starts: u32,
@@ -94,6 +99,41 @@ struct Record {
     is_given_up: bool,
 }
 
+/// For how long a user was asked something.
+#[derive(Debug, Default)]
+struct Asked {
+    /// How many questions there are now, and since when there is any.
+    open: u32,
+    since: Option<Instant>,
+    before: Duration,
+}
+
+impl Asked {
+    fn time(&self) -> Duration {
+        let now = self.since.map(|since| since.elapsed());
+        self.before + now.unwrap_or_default()
+    }
+}
+
+/// Until it is dropped, a user is asked something.
+#[derive(Debug)]
+pub(crate) struct Asking {
+    ledger: Ledger,
+    client: usize,
+}
+
+impl Drop for Asking {
+    fn drop(&mut self) {
+        let mut asked = self.ledger.asked_of();
+        let asked = asked.entry(self.client).or_default();
+        asked.open = asked.open.saturating_sub(1);
+        if asked.open == 0 {
+            asked.before = asked.time();
+            asked.since = None;
+        }
+    }
+}
+
 /// How a user answers a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mood {
@@ -108,6 +148,7 @@ impl Ledger {
         Self {
             calls: Arc::default(),
             late: Arc::default(),
+            asked: Arc::default(),
             trace: trace.clone(),
             seed,
             is_calm,
@@ -129,6 +170,7 @@ impl Ledger {
 
     /// A call begins. Its number.
     pub(crate) fn begin(&self, client: usize, server: usize, task: Task, limit: Duration) -> usize {
+        let asked_before = self.time_asked(client);
         let mut calls = self.calls();
         calls.push(Record {
             client,
@@ -136,6 +178,7 @@ impl Ledger {
             task,
             began: Instant::now(),
             late_before: self.late.load(Ordering::Relaxed),
+            asked_before,
             limit,
             starts: 0,
             running: 0,
@@ -186,8 +229,21 @@ impl Ledger {
         }
     }
 
-    /// The user of this client is asked about a call.
-    pub(crate) fn asked(&self, client: usize, call: Option<usize>) {
+    /// The user of this client is asked about a call, until what comes back is dropped.
+    pub(crate) fn asked(&self, client: usize, call: Option<usize>) -> Asking {
+        let mut asked = self.asked_of();
+        let entry = asked.entry(client).or_default();
+        entry.open += 1;
+        entry.since.get_or_insert_with(Instant::now);
+        drop(asked);
+        self.note_asked(client, call);
+        Asking {
+            ledger: self.clone(),
+            client,
+        }
+    }
+
+    fn note_asked(&self, client: usize, call: Option<usize>) {
         let mut calls = self.calls();
         let found = call.and_then(|call| calls.get_mut(call));
         let Some((record, call)) = found.zip(call) else {
@@ -227,7 +283,10 @@ impl Ledger {
         let Some(record) = calls.get_mut(call) else {
             return;
         };
-        let took = record.began.elapsed();
+        // Clocks stand still while the user is asked.
+        let asked = self.time_asked(record.client);
+        let asked = asked.saturating_sub(record.asked_before);
+        let took = record.began.elapsed().saturating_sub(asked);
         let numbers = [13, call as u64, u64::from(outcome.is_ok())];
         self.trace
             .note(&numbers, || format!("call {call} ends: {outcome:?}"));
@@ -321,6 +380,16 @@ impl Ledger {
 
     pub(crate) fn task(&self, call: usize) -> Option<Task> {
         self.calls().get(call).map(|record| record.task)
+    }
+
+    /// For how long the user of this client was asked something so far.
+    fn time_asked(&self, client: usize) -> Duration {
+        let asked = self.asked_of();
+        asked.get(&client).map(Asked::time).unwrap_or_default()
+    }
+
+    fn asked_of(&self) -> MutexGuard<'_, HashMap<usize, Asked>> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn find(&self, wanted: impl Fn(&Record) -> bool) -> Vec<usize> {

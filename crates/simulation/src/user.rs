@@ -41,7 +41,7 @@ fn user(number: usize, ledger: &Ledger) -> Handlers {
             let ledger = forms.clone();
             async move {
                 let call = form.message.parse().ok();
-                ledger.asked(number, call);
+                let _asking = ledger.asked(number, call);
                 let content = json!({"name": format!("client{number}")});
                 let content = content.as_object().cloned().unwrap_or_default();
                 Ok(match ledger.mood(call.unwrap_or_default()) {
@@ -58,7 +58,7 @@ fn user(number: usize, ledger: &Ledger) -> Handlers {
         .on_sample(move |request, _| {
             let ledger = samples.clone();
             async move {
-                ledger.asked(number, sampled(&request));
+                let _asking = ledger.asked(number, sampled(&request));
                 Ok(CreateMessageResult::new(
                     Role::Assistant,
                     OneOrMany::One(SamplingMessageContentBlock::text("well")),

@@ -1,5 +1,6 @@
 //! Under which id a call went out.
 
+use std::collections::HashSet;
 use std::future::{Future as _, IntoFuture as _};
 use std::pin::pin;
 use std::sync::mpsc::{Receiver, channel};
@@ -23,6 +24,15 @@ fn call(client: &Client) -> (Call<CallToolResult>, Receiver<i64>) {
 
 fn number(request: &Value) -> i64 {
     request["id"].as_i64().expect("a number")
+}
+
+#[tokio::test]
+async fn no_two_calls_have_the_same_number_whichever_client_makes_them() {
+    let (one, _) = Peer::open(false, NoHost).await;
+    let (other, _) = Peer::open(false, NoHost).await;
+    let made = (0..100).flat_map(|_| [call(&one).0.id(), call(&other).0.id()]);
+    let numbers: HashSet<u64> = made.collect();
+    assert_eq!(numbers.len(), 200);
 }
 
 #[tokio::test]

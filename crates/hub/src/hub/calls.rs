@@ -9,7 +9,7 @@ use super::Hub;
 use crate::call::{CallTool, Complete, GetPrompt, HubCall, RawRequest, ReadResource};
 use crate::error::HubError;
 use crate::member::{InUse, Member};
-use crate::registry::{Catalog, ToolEntry, resource_tools};
+use crate::registry::{Catalog, Kind, ToolEntry, resource_tools};
 use crate::resource_watch::ResourceWatch;
 use crate::state::MemberState;
 
@@ -94,10 +94,10 @@ impl Hub {
         }
     }
 
-    /// Waits until it is known what a server offers: started if it sleeps.
-    pub(crate) async fn wait_until_listed(&self, server: &str) -> Result<(), HubError> {
+    /// Waits until it is known what a server offers of a kind: started if it sleeps.
+    pub(crate) async fn wait_until_listed(&self, server: &str, kind: Kind) -> Result<(), HubError> {
         let limit = self.shared().settings.wait_for_server;
-        self.member(server)?.client(limit).await.map(drop)
+        self.member(server)?.listed(kind, limit).await
     }
 
     /// The client of a server: started if it sleeps, waited for if it is about to be ready.
@@ -125,16 +125,22 @@ impl Hub {
         Ok(own.unwrap_or(member))
     }
 
-    /// The servers of which it is not known yet what they offer, and which fit: by their names, the
-    /// beginning of the names of their tools, and whether they are being started.
-    pub(crate) fn unlisted(&self, fits: impl Fn(&str, &str, bool) -> bool) -> Vec<Arc<str>> {
+    /// The servers of which it is not known yet what they offer of this kind, and which fit: by
+    /// their names, the beginning of the names of their tools, and whether they are about to say it.
+    pub(crate) fn unlisted(
+        &self,
+        kind: Kind,
+        fits: impl Fn(&str, &str, bool) -> bool,
+    ) -> Vec<Arc<str>> {
         let catalog = self.catalog();
         let members = self.shared().members();
         let unlisted = members.values().filter(|member| {
             let state = member.state();
             let prefix = catalog.naming().server_prefix(&member.name);
-            let is_starting = matches!(state, MemberState::Starting);
-            self.sees(&member.name) && !state.is_ready() && fits(&member.name, &prefix, is_starting)
+            let is_starting = matches!(state, MemberState::Starting) || state.is_ready();
+            self.sees(&member.name)
+                && member.may_have_more(kind)
+                && fits(&member.name, &prefix, is_starting)
         });
         unlisted.map(|member| Arc::clone(&member.name)).collect()
     }

@@ -11,7 +11,7 @@ use switchboard_client::{Change, Class, Client, Error, ErrorKind, Ready};
 use switchboard_protocol::jsonrpc::ErrorCode;
 use tokio::time::{Instant, sleep_until};
 
-use crate::registry::MemberCatalog;
+use crate::registry::{Kind, MemberCatalog};
 
 /// A list of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +24,27 @@ pub(super) enum ListKind {
 
 impl ListKind {
     const ALL: [Self; 3] = [Self::Tools, Self::Prompts, Self::Resources];
+
+    /// The one that this is in.
+    const fn of(kind: Kind) -> Option<Self> {
+        match kind {
+            Kind::Tool => Some(Self::Tools),
+            Kind::Prompt => Some(Self::Prompts),
+            Kind::Resource | Kind::Template => Some(Self::Resources),
+            Kind::Server => None,
+        }
+    }
+}
+
+/// The lists that are still waited for.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Awaited(Vec<ListKind>);
+
+impl Awaited {
+    /// May there be more of this kind than is known?
+    pub(super) fn may_have(&self, kind: Kind) -> bool {
+        ListKind::of(kind).is_some_and(|kind| self.0.contains(&kind))
+    }
 }
 
 /// Which lists are to be asked for, and when.
@@ -123,6 +144,12 @@ impl Lists {
     /// Is it known what came of each of them?
     pub(super) fn are_known(&self) -> bool {
         self.0.iter().all(|list| list.is_known)
+    }
+
+    /// Those of which nothing is known yet.
+    pub(super) fn awaited(&self) -> Awaited {
+        let awaited = self.0.iter().filter(|list| !list.is_known);
+        Awaited(awaited.map(|list| list.kind).collect())
     }
 
     /// Is it known which tools there are?

@@ -175,6 +175,8 @@ impl Keeper {
         if !std::mem::replace(&mut served.stands, true) {
             self.uses.begin();
         }
+        let awaited = served.lists.awaited();
+        self.change(|standing| standing.awaited = awaited);
         self.stand(state, Some(served.client.clone()));
     }
 

@@ -31,6 +31,7 @@ mod connecting;
 mod documents;
 mod faults;
 mod given;
+mod hesitant;
 mod listener;
 mod locking;
 mod many;
