@@ -35,6 +35,8 @@ pub enum BuildError {
         /// Which.
         name: String,
     },
+    /// The server is gone.
+    Gone,
 }
 
 impl fmt::Display for BuildError {
@@ -44,6 +46,7 @@ impl fmt::Display for BuildError {
             Self::Resource { uri, reason } => write!(f, "resource {uri:?}: {reason}"),
             Self::Prompt { name, reason } => write!(f, "prompt {name:?}: {reason}"),
             Self::Taken { kind, name } => write!(f, "there is a {kind} {name:?} already"),
+            Self::Gone => f.write_str("the server is gone"),
         }
     }
 }

@@ -5,7 +5,7 @@
 //! Specification: server/tools, server/resources, server/prompts (list changed);
 //! 2026-07-28 basic/patterns/subscriptions.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use switchboard_protocol::machine::server::Change;
 
@@ -16,12 +16,15 @@ use crate::resource::{ResourceBuilder, TemplateBuilder};
 use crate::tool::ToolBuilder;
 
 /// Changes a server while clients are connected. Cheap to clone.
+///
+/// It does not keep the server: a handler may hold it. Once the server is gone there is nothing to
+/// change, and nobody to tell.
 #[derive(Clone)]
-pub struct Handle(Arc<Offers>);
+pub struct Handle(Weak<Offers>);
 
 impl Handle {
-    pub(crate) const fn new(offers: Arc<Offers>) -> Self {
-        Self(offers)
+    pub(crate) fn new(offers: &Arc<Offers>) -> Self {
+        Self(Arc::downgrade(offers))
     }
 
     /// Offers one more tool.
@@ -110,14 +113,12 @@ impl Handle {
 
     /// The contents of a resource have changed: whoever subscribed to it is told.
     pub fn resource_updated(&self, uri: impl Into<String>) {
-        self.0
-            .audience()
-            .tell(&Change::Resource { uri: uri.into() });
+        self.tell(&Change::Resource { uri: uri.into() });
     }
 
     /// The tools of a [`ToolHandler`](crate::ToolHandler) have changed.
     pub fn tools_changed(&self) {
-        self.0.audience().tell(&Change::Tools);
+        self.tell(&Change::Tools);
     }
 
     /// The folder of skills has changed, as [`reload`](crate::skills::Skills::reload) has found.
@@ -125,23 +126,33 @@ impl Handle {
     pub fn skills_changed(&self, changes: &crate::skills::SkillChanges) {
         let listed = [&changes.added, &changes.removed, &changes.changed];
         if listed.iter().any(|uris| !uris.is_empty()) {
-            self.0.audience().tell(&Change::Resources);
+            self.tell(&Change::Resources);
         }
         for uri in &changes.files {
             self.resource_updated(uri);
         }
     }
 
+    fn tell(&self, change: &Change) {
+        if let Some(offers) = self.0.upgrade() {
+            offers.audience().tell(change);
+        }
+    }
+
     fn add(&self, offer: impl Offer) -> Result<(), BuildError> {
-        let change = offer.offer(&mut self.0.write())?;
-        self.0.audience().tell(&change);
+        let offers = self.0.upgrade().ok_or(BuildError::Gone)?;
+        let change = offer.offer(&mut offers.write())?;
+        offers.audience().tell(&change);
         Ok(())
     }
 
     fn change(&self, change: Change, act: impl FnOnce(&mut Catalog) -> bool) -> bool {
-        let has_changed = act(&mut self.0.write());
+        let Some(offers) = self.0.upgrade() else {
+            return false;
+        };
+        let has_changed = act(&mut offers.write());
         if has_changed {
-            self.0.audience().tell(&change);
+            offers.audience().tell(&change);
         }
         has_changed
     }

@@ -145,7 +145,7 @@ impl Server {
 
     /// Changes the server while it is served.
     pub fn handle(&self) -> Handle {
-        Handle::new(Arc::clone(&self.offers))
+        Handle::new(&self.offers)
     }
 
     /// Makes it ready to be served in several ways at once.

@@ -81,14 +81,9 @@ impl<T> Pending<T> {
         self.next_id
     }
 
-    /// Has none from this id on left?
-    pub(crate) fn are_all_open(&self, first: i64) -> bool {
-        (first..self.next_id).all(|id| self.get(id).is_some())
-    }
-
-    /// Was this id ever given to a request of ours, answered or not?
-    pub(crate) fn has_given(&self, id: &RequestId) -> bool {
-        as_number(id).is_some_and(|number| (1..self.next_id).contains(&number))
+    /// The number of a request of ours that this id was ever given to, answered or not.
+    pub(crate) fn given(&self, id: &RequestId) -> Option<i64> {
+        as_number(id).filter(|number| (1..self.next_id).contains(number))
     }
 
     #[inline]

@@ -3,6 +3,7 @@
 //! Specification: server/tools, server/resources, server/prompts, server/utilities.
 
 use std::pin::Pin;
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -208,6 +209,30 @@ async fn lists_come_in_pages_that_entries_coming_and_going_do_not_upset() {
         let answer = client.call("tools/list", json!({"cursor": cursor})).await;
         assert_eq!(answer["error"]["code"], -32602, "{answer}");
     }
+}
+
+#[tokio::test]
+async fn a_handler_that_holds_the_handle_does_not_keep_the_server() {
+    let server = Server::new("held", "1.0.0");
+    let (handle, inside) = (server.handle(), Arc::new(()));
+    let (held, watched) = (handle.clone(), Arc::downgrade(&inside));
+    let server = server.tool(tool("grow", move || {
+        let _inside = Arc::clone(&inside);
+        let added = held.add_tool(tool("more", async || "more"));
+        async move { added.map_or_else(|error| error.to_string(), |()| "grown".to_owned()) }
+    }));
+    let mut client = PipeClient::open(&server.site().unwrap(), "2025-11-25", json!({})).await;
+    let grown = client
+        .call("tools/call", json!({"name": "grow", "arguments": {}}))
+        .await;
+    assert_eq!(grown["result"]["content"][0]["text"], "grown");
+    client.close().await;
+    assert!(watched.upgrade().is_none());
+    // There is nothing left that could be changed.
+    let refused = handle.add_tool(tool("late", async || "late")).unwrap_err();
+    assert_eq!(refused.to_string(), "the server is gone");
+    assert!(!handle.remove_tool("more"));
+    handle.tools_changed();
 }
 
 #[tokio::test]

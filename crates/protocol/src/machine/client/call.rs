@@ -255,6 +255,7 @@ impl ClientMachine {
             && self.is_all(&result)
         {
             self.pending.forget(id);
+            self.questions.note_answer(id);
             return self.end_granted(key).then_some((key, result));
         }
         self.receive_otherwise(now, id, result, out);
@@ -265,7 +266,10 @@ impl ClientMachine {
     #[cold]
     fn receive_otherwise(&mut self, now: Instant, id: i64, result: Payload, out: &mut Vec<Output>) {
         match self.pending.remove(id) {
-            Some(entry) => self.answered(now, entry, Ok(result), out),
+            Some(entry) => {
+                self.questions.note_answer(id);
+                self.answered(now, entry, Ok(result), out);
+            }
             None => {
                 let message = Response::new(RequestId::from(id), Ok(result)).into();
                 let (lane, frame) = (Lane::SHARED, Ok(Frame::Single(message)));

@@ -280,14 +280,14 @@ impl ClientMachine {
     }
 
     fn handle_response(&mut self, now: Instant, response: Response, out: &mut Vec<Output>) {
-        let entry = response.id.as_ref().and_then(|id| self.pending.take(id));
+        let given = response.id.as_ref().and_then(|id| self.pending.given(id));
+        if let Some(number) = given {
+            self.questions.note_answer(number);
+        }
+        let entry = given.and_then(|number| self.pending.remove(number));
         let Some(entry) = entry else {
             // While opening, an answer that names no request of ours can only mean the one we sent.
-            let repeated = response
-                .id
-                .as_ref()
-                .is_some_and(|id| self.pending.has_given(id));
-            if self.state == ClientState::Created && !repeated {
+            if self.state == ClientState::Created && given.is_none() {
                 return self.opening_answer_for_nobody(now, response, out);
             }
             out.push(Output::Ignored(Ignored::UnknownAnswer(response.id)));

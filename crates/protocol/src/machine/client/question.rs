@@ -45,12 +45,26 @@ pub struct Question {
 }
 
 /// The questions that are open.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Questions {
     last: u64,
     open: Table<QuestionKey, Open>,
-    /// When a call was given up last, and the id of the next request then.
-    given_up: Option<(Instant, i64)>,
+    /// When a call was given up last.
+    given_up: Option<Instant>,
+    /// Once the server answers this request or a later one, it has heard of that. The highest
+    /// there is if it has.
+    unheard_from: i64,
+}
+
+impl Default for Questions {
+    fn default() -> Self {
+        Self {
+            last: 0,
+            open: Table::default(),
+            given_up: None,
+            unheard_from: i64::MAX,
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -81,13 +95,28 @@ impl Questions {
 
     /// A call was given up. The server may ask about it before it hears of that.
     pub(super) const fn give_up(&mut self, now: Instant, next_id: i64) {
-        self.given_up = Some((now, next_id));
+        self.given_up = Some(now);
+        self.unheard_from = next_id;
+    }
+
+    /// The server has answered this request, so it has heard all that was said before.
+    #[inline]
+    pub(super) const fn note_answer(&mut self, id: i64) {
+        if id >= self.unheard_from {
+            self.unheard_from = i64::MAX;
+        }
     }
 
     /// Was a call given up no longer ago than this?
     fn has_given_up(&self, now: Instant, time: Duration) -> bool {
         let given_up = self.given_up;
-        given_up.is_some_and(|(when, _)| now.saturating_duration_since(when) < time)
+        given_up.is_some_and(|when| now.saturating_duration_since(when) < time)
+    }
+
+    /// May the server not have heard that a call was given up? That nothing is waited for any more
+    /// which was sent later says nothing: it may have been given up as well.
+    fn is_unheard(&self, now: Instant) -> bool {
+        self.unheard_from != i64::MAX && self.has_given_up(now, DEAF_FOR)
     }
 
     fn insert(&mut self, open: Open) -> QuestionKey {
@@ -185,7 +214,7 @@ impl ClientMachine {
             self.pending.adjust(*id, |allowance| allowance.stop(now));
         }
         let is_shared = lane == Lane::SHARED;
-        let is_unheard = is_shared && self.is_unheard(now);
+        let is_unheard = is_shared && self.questions.is_unheard(now);
         let is_fresh = is_shared && self.questions.has_given_up(now, HEARD_BY_THEN);
         let call = match stopped.as_slice() {
             [only] if !is_unheard && !is_fresh => self.owner_call(*only),
@@ -203,14 +232,6 @@ impl ClientMachine {
             params,
             out,
         );
-    }
-
-    /// May the server not have heard that a call was given up? It has if it has answered what was
-    /// sent later.
-    fn is_unheard(&self, now: Instant) -> bool {
-        let next = self.questions.given_up.map(|(_, next)| next);
-        self.questions.has_given_up(now, DEAF_FOR)
-            && next.is_some_and(|next| self.pending.are_all_open(next))
     }
 
     /// The requests that a question on this lane may belong to.

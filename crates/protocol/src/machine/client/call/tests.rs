@@ -7,7 +7,7 @@ use crate::jsonrpc::{FrameReader, Limits, Message};
 use crate::machine::client::{ClientConfig, Mode};
 use crate::payload::RawJson;
 use crate::revision::Revision;
-use crate::types::{Implementation, LoggingLevel};
+use crate::types::{Implementation, LoggingLevel, SubscriptionFilter};
 
 #[expect(clippy::disallowed_methods, reason = "any time will do")]
 fn now() -> Instant {
@@ -29,12 +29,13 @@ fn received(bytes: &Bytes) -> Input {
 fn ready(now: Instant, revision: Revision) -> ClientMachine {
     let mut config = ClientConfig::new(Implementation::new("a", "1"));
     config.mode = Mode::Pinned(revision);
+    config.capabilities = serde_json::from_str(r#"{"roots":{}}"#).unwrap();
     let mut machine = ClientMachine::new(config);
     let mut out = Vec::new();
     machine.handle(now, Input::Opened, &mut out);
     let answer = match revision.era() {
         Era::Handshake => {
-            r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"logging":{}},"serverInfo":{"name":"s","version":"1"}}"#
+            r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"logging":{},"resources":{"subscribe":true}},"serverInfo":{"name":"s","version":"1"}}"#
         }
         Era::Stateless => {
             r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"ttlMs":1,"cacheScope":"public"}"#
@@ -166,4 +167,42 @@ fn the_id_of_the_first_request_is_told_to_whoever_wants_it() {
         machine.handle(now, Input::Call(call), &mut out);
         assert!(matches!(out[..], [Output::Finished { .. }]));
     }
+}
+
+/// May a question that comes now be about a call that was given up before?
+fn is_unheard(machine: &mut ClientMachine, now: Instant, id: i64) -> bool {
+    let question = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"roots/list"}}"#);
+    let mut out = Vec::new();
+    machine.handle(now, received(&question.into()), &mut out);
+    let asked = out.into_iter().find_map(|output| match output {
+        Output::Asked(question) => Some(question.is_unheard),
+        _ => None,
+    });
+    asked.unwrap()
+}
+
+#[test]
+fn a_server_has_heard_that_a_call_was_given_up_once_it_answers_what_was_sent_later() {
+    let (now, mut out) = (now(), Vec::new());
+    let mut machine = ready(now, Revision::V2025_11_25);
+    let call = |key| Input::Call(CallRequest::new(CallKey(key), Method::Ping, None));
+    machine.handle(now, call(1), &mut out);
+    machine.handle(now, call(2), &mut out);
+    let (key, reason) = (CallKey(1), None);
+    machine.handle(now, Input::Cancel { key, reason }, &mut out);
+    assert!(is_unheard(&mut machine, now, 10));
+    // What was sent before says nothing.
+    machine.handle(now, received(&frame(3, "{}")), &mut out);
+    assert!(is_unheard(&mut machine, now, 11));
+    // Nor does it that nothing is waited for any more that was sent later.
+    let mut filter = SubscriptionFilter::default();
+    filter.resource_subscriptions = Some(vec!["demo://a".to_owned()]);
+    let key = CallKey(3);
+    machine.handle(now, Input::Listen { key, filter }, &mut out);
+    let later = machine.deadline().unwrap();
+    machine.handle(later, Input::Tick, &mut out);
+    assert!(is_unheard(&mut machine, later, 12));
+    // An answer does, also one that is too late.
+    machine.handle(later, received(&frame(4, "{}")), &mut out);
+    assert!(!is_unheard(&mut machine, later, 13));
 }
