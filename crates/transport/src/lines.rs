@@ -16,7 +16,7 @@ use std::io;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, ready};
 
-use bytes::BytesMut;
+use bytes::{BufMut, BytesMut};
 use switchboard_protocol::framing::{Line, LineDecoder};
 use switchboard_protocol::jsonrpc::{Limits, Message, Response};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
@@ -153,9 +153,9 @@ impl<R: AsyncRead + Unpin, W> Lines<R, W> {
         if self.read_was_full {
             make_room(buffer);
         }
-        let room = buffer.capacity() - buffer.len();
+        let room = (buffer.capacity() - buffer.len()).min(MOST);
         // The future holds nothing between two polls, so it can be made anew for each.
-        let count = ready!(pin!(self.read.read_buf(buffer)).poll(cx))?;
+        let count = ready!(pin!(self.read.read_buf(&mut buffer.limit(MOST))).poll(cx))?;
         self.read_was_full = count == room;
         self.ended = count == 0;
         Poll::Ready(Ok(!self.ended))
@@ -209,3 +209,5 @@ fn make_room(buffer: &mut BytesMut) {
 
 /// As much as a pipe holds on Linux.
 const READ: usize = 64 * 1024;
+/// Whoever has a large buffer and a wide pipe takes no more at a time than others can wait for.
+const MOST: usize = 128 * 1024;
