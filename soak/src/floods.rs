@@ -3,7 +3,8 @@
 //!
 //! Rounds without and with the flood take turns, so that whatever else the machine does meets
 //! both. The quickest round of each kind counts: a busy machine makes rounds slower, and a
-//! gateway that lets the flood through makes all of them slower.
+//! gateway that lets the flood through makes all of them slower. The gateway has a processor for
+//! itself, see `cores`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,6 +17,7 @@ use serde_json::{Value, json};
 use switchboard_client::{Client, Mode, Revision, Spec};
 use tokio::runtime::Runtime;
 
+use crate::cores::{self, Cores};
 use crate::gateway::{Gateway, START, config, wait_for};
 use crate::options::{Said, number, said, time, unknown};
 use crate::proc;
@@ -37,6 +39,10 @@ pub(crate) fn run(words: &[&str]) -> Result<ExitCode, String> {
     if chosen.is_empty() {
         return Err("no flood is called so".to_owned());
     }
+    let cores = Cores::found();
+    if let Some(cores) = &cores {
+        cores.take_others();
+    }
     let runtime = Runtime::new().map_err(|error| error.to_string())?;
     // Before others who are busy on this machine, where that is allowed: their turns are not
     // what is measured.
@@ -54,7 +60,7 @@ pub(crate) fn run(words: &[&str]) -> Result<ExitCode, String> {
     ));
     let mut against = Vec::new();
     for flood in chosen {
-        against.extend(flood.measure(&options, &runtime)?);
+        against.extend(flood.measure(&options, &runtime, cores.as_ref())?);
     }
     Ok(report::verdict(&against))
 }
@@ -173,16 +179,27 @@ impl Rounds {
 }
 
 impl Flood {
-    fn measure(&self, options: &Options, runtime: &Runtime) -> Result<Vec<String>, String> {
+    fn measure(
+        &self,
+        options: &Options,
+        runtime: &Runtime,
+        cores: Option<&Cores>,
+    ) -> Result<Vec<String>, String> {
         let folder = Folder::new("floods")?;
         let flag = folder.path().join("flood");
         let program = std::env::current_exe().map_err(|error| error.to_string())?;
         let limit = options.message.to_string();
         let mut peers = Peers(Vec::new());
+        // Who is started by the gateway does not stay where it is.
+        let environment = match cores {
+            Some(cores) => json!({cores::VARIABLE: cores.others_in_words()}),
+            None => json!({}),
+        };
         let bad = match self.server {
             Bad::Pipe(kind) => json!({
                 "command": program.display().to_string(),
                 "args": ["hostile", "pipe", kind, flag.display().to_string(), limit],
+                "env": environment,
                 "x-switchboard": {"era": "legacy", "limits": {"message": options.message}},
             }),
             Bad::Web(kind, era) => {
@@ -194,15 +211,22 @@ impl Flood {
                 json!({"url": url, "x-switchboard": {"limits": {"message": options.message}}})
             }
         };
-        write_config(folder.path(), &program, &bad)?;
+        write_config(folder.path(), &program, &environment, &bad)?;
         let message = format!("message={}", options.message);
         let answers = format!("answers={}", options.message);
+        if let Some(cores) = cores {
+            cores.take_first();
+        }
         let gateway = Gateway::start(
             &options.gateway,
             folder.path(),
             GOOD,
             &["--limit", &message, "--limit", &answers],
-        )?;
+        );
+        if let Some(cores) = cores {
+            cores.take_others();
+        }
+        let gateway = gateway?;
         if let Some(kind) = self.client {
             let (flag, address) = (flag.display().to_string(), gateway.address.to_string());
             peers.start(&program, &["client", kind, &flag, &limit, &address, BAD])?;
@@ -282,12 +306,18 @@ fn allowed_memory(message: usize) -> f64 {
     2.0 * (message >> 20) as f64 + 8.0
 }
 
-fn write_config(folder: &Path, program: &Path, bad: &Value) -> Result<(), String> {
+fn write_config(
+    folder: &Path,
+    program: &Path,
+    environment: &Value,
+    bad: &Value,
+) -> Result<(), String> {
     let text = json!({
         "mcpServers": {
             "it": {
                 "command": program.display().to_string(),
                 "args": ["serve", "--name", "it", "--era", "stateless", "--runs", "/dev/null"],
+                "env": environment,
             },
             "bad": bad,
         },
@@ -400,4 +430,6 @@ cargo xtask soak floods: one peer without measure at a time, beside a healthy ne
 
 Counted against us: memory of the gateway that is more than 2 messages and 8 MiB over what it is
 without the flood; a p99 of the neighbour's calls that is, in the best round, more than 1.5 times
-that of the best round without, and 1 ms.";
+that of the best round without, and 1 ms.
+
+Where there are several processors the gateway has one for itself.";

@@ -17,6 +17,7 @@
 mod call;
 mod chaos;
 mod client;
+mod cores;
 mod cycles;
 mod drive;
 mod floods;
@@ -35,6 +36,7 @@ mod server;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    cores::obey();
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let done = match words.as_slice() {

@@ -242,8 +242,7 @@ impl Member {
         if let Some(client) = self.client_now() {
             return Ok(client);
         }
-        // Whoever starts slowly by its configuration is waited for as long.
-        let limit = limit.max(self.config().timeouts.start.unwrap_or_default());
+        let limit = self.patience(limit);
         // Whoever is waited for is not ended for want of calls.
         let _waiting = Guard::new(self);
         let waiting = async {
@@ -275,6 +274,11 @@ impl Member {
         }
     }
 
+    /// How long it is waited for: whoever starts slowly by its configuration, as long as it says.
+    fn patience(&self, limit: Duration) -> Duration {
+        limit.max(self.config().timeouts.start.unwrap_or_default())
+    }
+
     /// May it have more of this kind than is known of it?
     pub(crate) fn may_have_more(&self, kind: Kind) -> bool {
         let standing = self.standing.borrow();
@@ -291,7 +295,7 @@ impl Member {
         kind: Kind,
         limit: Duration,
     ) -> Result<(), HubError> {
-        let began = Instant::now();
+        let (began, limit) = (Instant::now(), self.patience(limit));
         // As long as it is held, it is not ended for want of calls.
         let _client = self.client(limit).await?;
         let mut standings = self.standing.subscribe();

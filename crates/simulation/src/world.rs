@@ -96,8 +96,10 @@ impl World {
             let mut config = ServerConfig::command(&format!("s{number}"), ["in-process"]);
             config.timeouts.call = Some(Duration::from_secs(15));
             config.timeouts.total = Some(Duration::from_secs(40));
-            config.timeouts.start = Some(Duration::from_secs(10));
-            config.timeouts.list = Some(Duration::from_secs(10));
+            // Who waits in vain on a calm day would have failed for nothing but our waiting.
+            let patience = Duration::from_secs(if is_calm { 60 } else { 10 });
+            config.timeouts.start = Some(patience);
+            config.timeouts.list = Some(patience);
             if chance.once_in(6) {
                 config.sharing = Sharing::PerClient;
             }
