@@ -195,8 +195,10 @@ fn a_server_has_heard_that_a_call_was_given_up_once_it_answers_what_was_sent_lat
     machine.handle(now, received(&frame(3, "{}")), &mut out);
     assert!(is_unheard(&mut machine, now, 11));
     // Nor does it that nothing is waited for any more that was sent later.
-    let mut filter = SubscriptionFilter::default();
-    filter.resource_subscriptions = Some(vec!["demo://a".to_owned()]);
+    let filter = SubscriptionFilter {
+        resource_subscriptions: Some(vec!["demo://a".to_owned()]),
+        ..SubscriptionFilter::default()
+    };
     let key = CallKey(3);
     machine.handle(now, Input::Listen { key, filter }, &mut out);
     let later = machine.deadline().unwrap();
