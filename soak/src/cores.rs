@@ -4,6 +4,7 @@
 //! have something to do wait behind it. A gateway that is busy and its peers on one processor wait
 //! for each other that long, whatever the gateway does: so it has one for itself.
 
+#[cfg(target_os = "linux")]
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 /// The processors that there are.
@@ -13,10 +14,7 @@ pub(crate) struct Cores(Vec<usize>);
 impl Cores {
     /// Those that we may use. None if there are too few to be shared out.
     pub(crate) fn found() -> Option<Self> {
-        let ours = sched_getaffinity(None).ok()?;
-        let ours: Vec<usize> = (0..CpuSet::MAX_CPU)
-            .filter(|core| ours.is_set(*core))
-            .collect();
+        let ours = ours();
         (ours.len() > 1).then_some(Self(ours))
     }
 
@@ -48,6 +46,14 @@ pub(crate) fn obey() {
     }
 }
 
+#[cfg(target_os = "linux")]
+fn ours() -> Vec<usize> {
+    let ours = sched_getaffinity(None).unwrap_or_else(|_| CpuSet::new());
+    let all = 0..CpuSet::MAX_CPU;
+    all.filter(|core| ours.is_set(*core)).collect()
+}
+
+#[cfg(target_os = "linux")]
 fn use_only<'a>(cores: impl Iterator<Item = &'a usize>) {
     let mut set = CpuSet::new();
     for core in cores {
@@ -56,6 +62,15 @@ fn use_only<'a>(cores: impl Iterator<Item = &'a usize>) {
     // Without it everything works, and is only measured less well.
     let _ = sched_setaffinity(None, &set);
 }
+
+/// Elsewhere nobody is told where to run.
+#[cfg(not(target_os = "linux"))]
+fn ours() -> Vec<usize> {
+    Vec::new()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn use_only<'a>(_: impl Iterator<Item = &'a usize>) {}
 
 /// The processors of a role that the gateway starts.
 pub(crate) const VARIABLE: &str = "SOAK_CORES";

@@ -103,7 +103,7 @@ impl<T> Call<T> {
         body: Body,
         read: fn(&Payload) -> Result<T, ErrorKind>,
     ) -> Self {
-        let key = client.shared().next_key();
+        let key = Shared::next_key();
         Self {
             options: Options {
                 client,

@@ -303,7 +303,7 @@ impl Client {
         self.ready().await?;
         let shared = self.shared();
         let fail = |kind| Error::new(&shared.name, Method::LoggingSetLevel.name(), kind);
-        let key = shared.next_key();
+        let key = Shared::next_key();
         let mut command = Some(Command::SetLogLevel(key, level));
         let _forgotten = Forgotten { shared, key };
         std::future::poll_fn(|cx| {
@@ -327,7 +327,7 @@ impl Client {
     pub async fn listen(&self, filter: SubscriptionFilter) -> Result<Subscription, Error> {
         self.ready().await?;
         let shared = self.shared();
-        let key = shared.next_key();
+        let key = Shared::next_key();
         let channel = Arc::new(Channel::default());
         let subscription = Subscription::new(self.clone(), Arc::clone(&channel), key);
         if !shared.inbox.push(Command::Listen(key, filter, channel)) {

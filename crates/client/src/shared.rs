@@ -37,7 +37,6 @@ pub(crate) struct Shared {
     pub(crate) memory: Memory,
     /// Whether the server is reached over HTTP, where headers repeat arguments.
     pub(crate) is_http: bool,
-    next_key: AtomicU64,
     /// Later requests of calls that take several, and the numbers of their calls.
     later: Mutex<HashMap<CallKey, CallKey>>,
 }
@@ -57,7 +56,6 @@ impl Shared {
             host,
             memory: spec.memory.clone(),
             is_http: matches!(spec.target, Target::Http(_)),
-            next_key: AtomicU64::new(first_key()),
             later: Mutex::default(),
         }
     }
@@ -69,7 +67,7 @@ impl Shared {
 
     /// A number for one more request of a call.
     pub(crate) fn key_of_later(&self, call: CallKey) -> CallKey {
-        let key = self.next_key();
+        let key = Self::next_key();
         self.later().insert(key, call);
         key
     }
@@ -86,8 +84,9 @@ impl Shared {
     }
 
     /// A number that no call of this process has, at this server or another.
-    pub(crate) fn next_key(&self) -> CallKey {
-        CallKey(self.next_key.fetch_add(1, Ordering::Relaxed))
+    pub(crate) fn next_key() -> CallKey {
+        static LAST: AtomicU64 = AtomicU64::new(0);
+        CallKey(LAST.fetch_add(1, Ordering::Relaxed) + 1)
     }
 
     /// What everybody sees from now on.
@@ -150,14 +149,6 @@ impl fmt::Debug for Shared {
     }
 }
 
-/// The number of a client's first call: those of one client are followed by none of another.
-fn first_key() -> u64 {
-    static CLIENTS: AtomicU64 = AtomicU64::new(0);
-    (CLIENTS.fetch_add(1, Ordering::Relaxed) << CALLS_BITS) + 1
-}
-
-/// How many calls a client can make before it uses the numbers of another: 2 to the power of this.
-const CALLS_BITS: u32 = 40;
 const NOT_READY: u8 = 0;
 const HANDSHAKE: u8 = 1;
 const STATELESS: u8 = 2;
