@@ -9,7 +9,9 @@ use crate::fuzz::MANIFEST as FUZZ_MANIFEST;
 use crate::process::{self, Show};
 use crate::report::{self, Outcome, Report};
 use crate::workspace::{Package, Workspace};
-use crate::{budget, duplicates, fault_matrix, interop, libtest, simulate, skips, soak, tools};
+use crate::{
+    budget, deny, duplicates, fault_matrix, interop, libtest, simulate, skips, soak, tools,
+};
 
 /// One thing the check looks at.
 pub(crate) struct Step {
@@ -24,7 +26,7 @@ const STEPS: &[Step] = &[
     step("doc-tests", doc_tests),
     step("docs", docs),
     step("examples", examples),
-    step("deny", deny),
+    step("deny", deny::run),
     step("budgets", budget::run),
     step("duplicates", duplicates::run),
     step("fault-matrix", fault_matrix::run),
@@ -158,18 +160,6 @@ fn examples(workspace: &Workspace) -> Outcome {
     succeeds(&mut command, "cargo build --examples --bins").into()
 }
 
-fn deny(workspace: &Workspace) -> Outcome {
-    let program = match tools::cargo_deny(workspace) {
-        Ok(program) => program,
-        Err(reason) => return Outcome::failed(reason),
-    };
-    let mut command = Command::new(program);
-    command.current_dir(&workspace.root);
-    // Advisories are left out: their database is a repository on the network.
-    command.args(["--color", "never", "check", "licenses", "bans", "sources"]);
-    succeeds(&mut command, "cargo-deny").into()
-}
-
 /// Every package declares the oldest Rust it wants, and builds with it where it is installed.
 fn oldest_rust(workspace: &Workspace) -> Outcome {
     let mut oldest = None;
@@ -249,7 +239,7 @@ fn for_each_manifest(workspace: &Workspace, body: impl Fn(&str) -> Result<(), St
     manifests.try_for_each(body).into()
 }
 
-fn succeeds(command: &mut Command, name: &str) -> Result<(), String> {
+pub(crate) fn succeeds(command: &mut Command, name: &str) -> Result<(), String> {
     process::run(command, Show::All)?.check(name)
 }
 

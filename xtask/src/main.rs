@@ -9,6 +9,7 @@ mod breaks;
 mod budget;
 mod check;
 mod copy;
+mod deny;
 mod dist;
 #[cfg(test)]
 mod documents;
