@@ -180,7 +180,7 @@ impl Keeper {
         let chance = (hub.settings.chance)();
         drop(hub);
         let most = self.config().limits.restarts.unwrap_or(MOST_IN_A_ROW);
-        let Some(wait) = self.backoff.ended(ready_for, most, chance) else {
+        let Some(wait) = self.backoff.ended(Instant::now(), ready_for, most, chance) else {
             let reason = format!("it ended {} times in a row: {reason}", self.backoff.ends());
             return Next::Rest(MemberState::Failed {
                 reason: reason.into(),
@@ -226,6 +226,7 @@ impl Keeper {
     /// One connection, from its beginning to its end.
     async fn connect(&mut self) -> Next {
         self.set_state(MemberState::Starting);
+        self.backoff.started(Instant::now());
         for begun in self.beginning.drain(..) {
             // Whoever wanted it may be gone.
             let _ = begun.send(());
