@@ -8,6 +8,9 @@
 /// How many bytes are looked at together.
 pub(crate) const WINDOW: usize = 64;
 
+/// How many bytes of plain text are stepped over at once.
+pub(crate) const BLOCK: usize = 4 * WINDOW;
+
 /// A window and as much behind it, so that whatever begins in the first can be read without
 /// looking for the end of the text.
 pub(crate) type Pair = [u8; 2 * WINDOW];
@@ -51,6 +54,18 @@ pub(crate) fn marks(window: &[u8; WINDOW], is_marked: impl Fn(u8) -> bool) -> u6
 pub(crate) const fn needs_escape(byte: u8) -> bool {
     // Not `||`: all three are cheaper than a branch.
     (byte == b'"') | (byte == b'\\') | (byte < 0x20)
+}
+
+/// Is all of it ASCII that stands for itself in a JSON string? For text in which much is.
+#[inline]
+pub(crate) fn is_plain(block: &[u8; BLOCK]) -> bool {
+    // Without an early end, so that the compiler makes vector code of it. As a signed number,
+    // what is not ASCII is less than a control.
+    let found = block.iter().fold(0, |found, byte| {
+        let is_marked = (byte.cast_signed() < 0x20) | (*byte == b'"') | (*byte == b'\\');
+        found | u8::from(is_marked)
+    });
+    found == 0
 }
 
 /// How many bytes at the beginning are not of a kind, as far as it can be seen from so many
@@ -131,6 +146,18 @@ mod tests {
                 window[at] = byte;
                 let expected = u64::from(matches!(byte, b'"' | b'\\' | 0..0x20)) << at;
                 assert_eq!(marks(&window, needs_escape), expected, "{byte} at {at}");
+            }
+        }
+    }
+
+    #[test]
+    fn one_byte_makes_a_block_that_is_not_plain() {
+        for at in [0, 1, 63, 64, 200, BLOCK - 1] {
+            for byte in 0..=255_u8 {
+                let mut block = [b'x'; BLOCK];
+                block[at] = byte;
+                let expected = byte.is_ascii() && !needs_escape(byte);
+                assert_eq!(is_plain(&block), expected, "{byte} at {at}");
             }
         }
     }

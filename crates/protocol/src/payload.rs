@@ -265,6 +265,9 @@ impl Payload {
                 _ => return None,
             }
         }
+        if !self.noted.may_have(wanted) {
+            return None;
+        }
         Members::of(&self.text).find_map(|(name, value)| names(name, wanted).then_some(value))
     }
 
@@ -409,6 +412,9 @@ pub(crate) struct Noted {
     /// It has no members but those that have a place here or, if it is a result of texts, are part
     /// of what it says.
     has_no_more: Flag,
+    /// Of members that have no place here, a bit for each [kind of name](kind_of); all bits if they were not
+    /// looked at.
+    others: u8,
     meta: Span,
     result_type: Span,
     name: Span,
@@ -458,6 +464,7 @@ impl Noted {
         is_one_text: Flag(0),
         is_texts: Flag(0),
         has_no_more: Flag(0),
+        others: u8::MAX,
         meta: Span::NONE,
         result_type: Span::NONE,
         name: Span::NONE,
@@ -488,6 +495,7 @@ impl Noted {
         let mut noted = Self::KNOWN;
         if is_object {
             scanner.enter(b'{')?;
+            noted.others = 0;
             noted.scan_usual(scanner, start, known_meta)?;
             if scanner.guess_end() {
                 noted.has_no_more = true.into();
@@ -590,26 +598,52 @@ impl Noted {
             if !seen.insert(raw, name.escaped) {
                 return Err(Fault::Repeated { at: name.start });
             }
-            self.note(raw, name.escaped, value.start - start..value.end - start);
+            let value = value.start - start..value.end - start;
+            if !self.note(raw, name.escaped, value) {
+                self.others |= match name.escaped {
+                    true => u8::MAX,
+                    false => kind_of(raw),
+                };
+            }
         }
+        // What says how a result is to be taken is not part of a call.
+        self.has_no_more = (self.others == 0 && !self.result_type.is_some()).into();
         Ok(())
     }
 
-    fn note(&mut self, name: &[u8], escaped: bool, value: Range<usize>) {
+    /// May there be a member of this name?
+    fn may_have(&self, name: &str) -> bool {
+        matches!(name, META | RESULT_TYPE | NAME | ARGUMENTS)
+            || self.others & kind_of(name.as_bytes()) != 0
+    }
+
+    /// Notes a member, if it has a place here.
+    fn note(&mut self, name: &[u8], escaped: bool, value: Range<usize>) -> bool {
         let place = match name {
             b"_meta" => &mut self.meta,
             b"resultType" => &mut self.result_type,
             b"name" => &mut self.name,
             b"arguments" => &mut self.arguments,
-            _ if !escaped => return,
+            _ if !escaped => return false,
             _ if names(name, META) => &mut self.meta,
             _ if names(name, RESULT_TYPE) => &mut self.result_type,
             _ if names(name, NAME) => &mut self.name,
             _ if names(name, ARGUMENTS) => &mut self.arguments,
-            _ => return,
+            _ => return false,
         };
         *place = Span::new(value.start, value.end);
+        true
     }
+}
+
+/// One bit of eight for a name, and mostly another one for another name: those that are often asked for and
+/// those that are often there differ.
+const fn kind_of(name: &[u8]) -> u8 {
+    let first = match name {
+        [] => 0,
+        [first, ..] => *first as usize,
+    };
+    1 << ((name.len() ^ first) % 8)
 }
 
 impl Span {

@@ -15,7 +15,7 @@ use std::ops::Range;
 
 use crate::json_string::meaning;
 use crate::marks::{
-    WINDOW, chunk, leading, marks, needing_escape_or_not_ascii, needs_escape, window,
+    WINDOW, chunk, is_plain, leading, marks, needing_escape_or_not_ascii, needs_escape, window,
 };
 
 pub(crate) use names::{SeenNames, names};
@@ -386,12 +386,14 @@ impl<'a> Scanner<'a> {
 
     /// The rest of a string that is long, or holds more than plain ASCII.
     fn long_string(&mut self, start: usize) -> Result<(), Fault> {
-        let found = self.find_quote();
-        let text = self.text.get(start..self.at).unwrap_or_default();
+        let mut not_ascii = None;
+        let found = self.find_quote(&mut not_ascii);
+        let from = not_ascii.unwrap_or(self.at);
+        let text = self.text.get(from..self.at).unwrap_or_default();
         // In one go: for text that is not ASCII this is many times faster than in steps. What
         // is no UTF-8 stands before whatever else is wrong.
         std::str::from_utf8(text).map_err(|error| Fault::NotUtf8 {
-            at: start + error.valid_up_to(),
+            at: from + error.valid_up_to(),
         })?;
         let escaped = found?;
         self.last = Text {
@@ -403,12 +405,27 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Steps to the quote that ends a string, and tells whether there were escapes.
-    fn find_quote(&mut self) -> Result<bool, Fault> {
+    /// Steps to the quote that ends a string, and tells whether there were escapes. All before
+    /// `not_ascii`, or all if there is none, is ASCII.
+    fn find_quote(&mut self, not_ascii: &mut Option<usize>) -> Result<bool, Fault> {
         let mut escaped = false;
+        // How many windows in a row had nothing to be looked at.
+        let mut plain = 0;
         while let Some(pair) = chunk(self.text, self.at) {
+            if plain >= MANY_PLAIN
+                && let Some(block) = chunk(self.text, self.at)
+                && is_plain(block)
+            {
+                self.at += block.len();
+                continue;
+            }
             let mut marked = marks(window(pair), needs_escape);
             let start = self.at;
+            plain = if marked == 0 { plain + 1 } else { 0 };
+            if !window(pair).is_ascii() {
+                not_ascii.get_or_insert(start);
+                plain = 0;
+            }
             let mut next = WINDOW;
             while marked != 0 {
                 let place = marked.trailing_zeros() as usize;
@@ -441,7 +458,12 @@ impl<'a> Scanner<'a> {
                     self.escape()?;
                     escaped = true;
                 }
-                Some(_) => self.at += 1,
+                Some(byte) => {
+                    if !byte.is_ascii() {
+                        not_ascii.get_or_insert(self.at);
+                    }
+                    self.at += 1;
+                }
             }
         }
     }
@@ -568,3 +590,6 @@ impl<'a> Scanner<'a> {
 
 /// Strings up to this many words of eight bytes are looked at word by word.
 const FEW_WORDS: usize = 12;
+
+/// After so many windows without anything to be looked at, more of them are tried at once.
+const MANY_PLAIN: u32 = 4;

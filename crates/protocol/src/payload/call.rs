@@ -120,6 +120,53 @@ mod tests {
     use crate::jsonrpc::Limits;
 
     #[test]
+    fn every_member_is_found_and_no_other_whatever_is_beside_it() {
+        let names = [
+            "_meta",
+            "name",
+            "arguments",
+            "resultType",
+            "content",
+            "isError",
+            "task",
+            "requestState",
+            "inputResponses",
+            "structuredContent",
+            "uri",
+            "cursor",
+            "",
+            "t",
+            "k",
+            "tu",
+        ];
+        let limits = Limits::default();
+        for first in names {
+            for second in names.iter().filter(|second| **second != first) {
+                let written = [
+                    format!(r#"{{"{first}":1,"{second}":[2]}}"#),
+                    // The same with an escape in the name.
+                    format!(
+                        r#"{{"\u{:04x}{}":1,"{second}":[2]}}"#,
+                        first.bytes().next().unwrap_or(b'x'),
+                        first.get(1..).unwrap_or("")
+                    ),
+                ];
+                for text in &written[..if first.is_empty() { 1 } else { 2 }] {
+                    let payload = Payload::parse(text.clone().into(), &limits).unwrap();
+                    for name in names {
+                        let expected: Option<&[u8]> = match name {
+                            name if name == first => Some(b"1"),
+                            name if name == *second => Some(b"[2]"),
+                            _ => None,
+                        };
+                        assert_eq!(payload.member(name), expected, "{name} of {text}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
     fn what_is_written_is_what_is_read() {
         for arguments in [serde_json::json!({}), serde_json::json!({"a": [1, "\""]})] {
             let written = Payload::encode_call("a\"b", &arguments).unwrap();

@@ -152,6 +152,16 @@ mod tests {
             r#"{"name":"a","arguments":{"b":[]}}"#,
         );
         check(
+            r#"{ "_meta":{"progressToken":1}, "arguments":{"b":[]}, "n\u0061me":"a"}"#,
+            &[("name", Some(b"\"c\"")), ("task", None)],
+            r#"{"name":"c","arguments":{"b":[]}}"#,
+        );
+        check(
+            r#"{"arguments":{"b":[]},"name":"a","resultType":"complete"}"#,
+            &[("name", Some(b"\"c\""))],
+            r#"{"arguments":{"b":[]},"name":"c","resultType":"complete"}"#,
+        );
+        check(
             r#"{"_meta":{"x":1},"name":"a","arguments":{"b":[]}}"#,
             &[("name", Some(b"\"c\""))],
             r#"{"_meta":{"x":1},"name":"c","arguments":{"b":[]}}"#,

@@ -114,8 +114,8 @@ fn utf8_is_judged_as_the_standard_library_judges_it() {
 #[test]
 fn of_a_long_string_the_first_fault_is_told() {
     let fault_of = |pieces: [&[u8]; 5]| check(&pieces.concat()).expect_err("it is wrong");
-    for length in [0, 60, 63, 64, 65, 130, 200] {
-        let (before, after) = (b"x".repeat(length), b"y".repeat(200));
+    for length in [0, 60, 63, 64, 65, 130, 200, 500, 600, 700, 1000, 1900] {
+        let (before, after) = (b"x".repeat(length), b"y".repeat(600));
         for at in [length + 1, length + 3] {
             let escape: &[u8] = if at == length + 1 { b"" } else { b"\\n" };
             let with = |wrong| fault_of([b"\"", &before, escape, wrong, &after]);
