@@ -1,69 +1,304 @@
-//! How long tasks may go on while there is always more to do.
+//! How long tasks may go on while there is always more to do, and who goes on first.
 //!
 //! One that wakes itself is run again at once, and as long as somebody is run the runtime seldom
 //! looks whether anything has come for others. A peer that floods us would be all that is heard.
 //!
 //! The tasks of a thread have a round together. When it is over, each waits until the runtime has
-//! looked; then it may take one step, and the first of them begins the next round.
+//! looked, and the first of them that may go on begins the next round. Who may is decided among
+//! [parties](Party), not among tasks: a peer with a hundred connections has as many steps as one
+//! with a single one, and who has had fewer than others does not wait at all.
+//!
+//! ```text
+//! number    how many steps a party has had, and at least as many as whoever went on last
+//! oldest    the lowest number of those that wait
+//! may go on a number that is not far above the oldest, as long as the round is not over
+//! near      the few that are next: they ask again after each look
+//! far       all others: they are told when they are near
+//! ```
+//!
+//! Those that are near are woken by themselves, and those that are far after a while by their timers, so that
+//! one that is forgotten, or is not asked again, is in nobody's way for long.
 
-use std::cell::Cell;
-use std::future::Future;
-use std::pin::pin;
-use std::task::{Context, Poll};
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use tokio::task::yield_now;
-use tokio::time::Instant;
+use tokio::time::{Instant, Sleep};
+
+/// One of those who share a thread: a server, or a caller with all its connections.
+#[derive(Clone, Debug, Default)]
+pub struct Party(Arc<AtomicU64>);
+
+impl Party {
+    /// The number of its last step on this thread. That of another says nothing here.
+    fn last(&self, round: &Round) -> u64 {
+        let last = self.0.load(Ordering::Relaxed);
+        match last >> NUMBER_BITS == round.thread {
+            true => last & MOST,
+            false => 0,
+        }
+    }
+
+    /// The number of its next step.
+    fn next(&self, round: &Round) -> u64 {
+        let next = round.reached.max(self.last(round) + 1).min(MOST);
+        let on_this_thread = round.thread << NUMBER_BITS;
+        self.0.store(on_this_thread | next, Ordering::Relaxed);
+        next
+    }
+}
 
 /// The part of one task.
 #[derive(Debug, Default)]
 pub struct Turn {
-    /// The round at whose end it waits.
-    waits_since: Option<u64>,
+    /// None: all who have no party are one.
+    party: Option<Party>,
+    waits: Option<Waiting>,
 }
+
+#[derive(Debug)]
+struct Waiting {
+    number: u64,
+    at: Place,
+}
+
+#[derive(Debug)]
+enum Place {
+    /// It asks again. The look of the runtime after which it asked last.
+    Near { look: u64 },
+    /// It is told when it is near, and looks for itself if nobody does.
+    Far { key: Key, until: Pin<Box<Sleep>> },
+}
+
+/// The number of a step, and what tells it from others of that number.
+type Key = (u64, u64);
 
 #[derive(Clone, Copy)]
 struct Round {
-    number: u64,
+    thread: u64,
+    look: u64,
     began: Option<Instant>,
+    /// The highest number of those that have waited and gone on.
+    reached: u64,
+    /// The lowest number of those that asked in vain after the last look, and after this one.
+    oldest: u64,
+    next_oldest: u64,
+    /// How many are near, and how many of them have asked in vain after this look.
+    near: u64,
+    asked: u64,
 }
 
 thread_local! {
-    static ROUND: Cell<Round> = const { Cell::new(Round { number: 0, began: None }) };
+    static ROUND: Cell<Round> = Cell::new(Round {
+        thread: THREADS.fetch_add(1, Ordering::Relaxed) & (u64::MAX >> NUMBER_BITS),
+        look: 0,
+        began: None,
+        reached: 1,
+        oldest: 0,
+        next_oldest: u64::MAX,
+        near: 0,
+        asked: 0,
+    });
+    static FAR: RefCell<BTreeMap<Key, Waker>> = const { RefCell::new(BTreeMap::new()) };
+    /// All who have no party of their own.
+    static ANYBODY: Party = Party::default();
 }
 
 impl Turn {
-    /// Ready when it may take another step. Otherwise the task is woken when everybody has had their
-    /// turn, also those for whom something has come meanwhile.
+    /// That of a task which does something for this party.
+    pub fn of(party: &Party) -> Self {
+        Self {
+            party: Some(party.clone()),
+            waits: None,
+        }
+    }
+
+    /// Ready when it may take another step. Otherwise the task is woken when the runtime has looked
+    /// whether something has come for others.
     pub fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let now = Instant::now();
         let mut round = ROUND.get();
-        let waited = self.waits_since.take();
-        if round.began.is_none() || waited == Some(round.number) {
-            round = Round {
-                number: round.number.wrapping_add(1),
-                began: Some(now),
-            };
+        let may_go_on = match &mut self.waits {
+            Some(waiting) => {
+                match &mut waiting.at {
+                    Place::Near { look } if *look == round.look => round.look_again(now),
+                    Place::Near { .. } => {}
+                    Place::Far { key, until } => {
+                        if is_far(*key, until.as_mut(), cx) {
+                            return Poll::Pending;
+                        }
+                        round.near += 1;
+                        waiting.at = Place::Near { look: round.look };
+                    }
+                }
+                round.has_time(now) && waiting.number <= round.oldest.saturating_add(FEW)
+            }
+            None => round.has_time(now) || self.is_behind(&round),
+        };
+        if may_go_on {
+            if let Some(waiting) = self.waits.take() {
+                round.reached = round.reached.max(waiting.number);
+                round.near = round.near.saturating_sub(1);
+                call_nearer(1);
+            }
             ROUND.set(round);
-        }
-        let is_over = round.began.is_some_and(|began| now - began >= LONGEST);
-        if !is_over || waited.is_some() {
             return Poll::Ready(());
         }
-        self.waits_since = Some(round.number);
+        let is_new = self.waits.is_none();
+        let number = match &self.waits {
+            Some(waiting) => waiting.number,
+            None => self.with_party(|party| party.next(&round)),
+        };
+        if is_new && round.near >= FEW && number > round.oldest.saturating_add(FEW) {
+            self.waits = Some(Waiting::far(number, cx));
+            return Poll::Pending;
+        }
+        round.near += u64::from(is_new);
+        round.asked += 1;
+        round.next_oldest = round.next_oldest.min(number);
+        ROUND.set(round);
+        let look = round.look;
+        self.waits = Some(Waiting {
+            number,
+            at: Place::Near { look },
+        });
         pin!(yield_now()).poll(cx)
+    }
+
+    /// Waits until it may take another step.
+    pub async fn wait(&mut self) {
+        poll_fn(|cx| self.poll(cx)).await;
+    }
+
+    /// Has its party had fewer steps than others? Then it has had one more.
+    fn is_behind(&self, round: &Round) -> bool {
+        self.with_party(|party| {
+            let is_behind = party.last(round) < round.reached;
+            if is_behind {
+                party.next(round);
+            }
+            is_behind
+        })
+    }
+
+    fn with_party<T>(&self, what: impl FnOnce(&Party) -> T) -> T {
+        match &self.party {
+            Some(party) => what(party),
+            None => ANYBODY.with(what),
+        }
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        match self.waits.take().map(|waiting| waiting.at) {
+            None => {}
+            Some(Place::Near { .. }) => call_nearer(1),
+            Some(Place::Far { key, .. }) => {
+                // At the end of a thread there is nobody left to be told.
+                let _ = FAR.try_with(|far| far.borrow_mut().remove(&key));
+            }
+        }
+    }
+}
+
+impl Waiting {
+    /// One of whom others go first.
+    fn far(number: u64, cx: &mut Context<'_>) -> Self {
+        static LAST: AtomicU64 = AtomicU64::new(0);
+        let key = (number, LAST.fetch_add(1, Ordering::Relaxed));
+        let mut until = Box::pin(tokio::time::sleep(LONG_AGO));
+        // It is not over yet.
+        let _ = until.as_mut().poll(cx);
+        FAR.with_borrow_mut(|far| far.insert(key, cx.waker().clone()));
+        Self {
+            number,
+            at: Place::Far { key, until },
+        }
+    }
+}
+
+/// Is it still far?
+fn is_far(key: Key, until: Pin<&mut Sleep>, cx: &mut Context<'_>) -> bool {
+    FAR.with_borrow_mut(|far| {
+        if until.poll(cx).is_ready() {
+            far.remove(&key);
+        }
+        match far.get_mut(&key) {
+            Some(waker) => {
+                waker.clone_from(cx.waker());
+                true
+            }
+            None => false,
+        }
+    })
+}
+
+/// Tells so many of those that are far that they are near.
+fn call_nearer(count: u64) {
+    for _ in 0..count {
+        let first = FAR.try_with(|far| far.borrow_mut().pop_first());
+        let Ok(Some((_, waker))) = first else {
+            return;
+        };
+        waker.wake();
+    }
+}
+
+impl Round {
+    /// The runtime has looked for others: a round begins.
+    fn look_again(&mut self, now: Instant) {
+        self.look = self.look.wrapping_add(1);
+        self.began = Some(now);
+        self.oldest = self.next_oldest;
+        self.next_oldest = u64::MAX;
+        self.near = self.asked;
+        self.asked = 0;
+        call_nearer(FEW.saturating_sub(self.near));
+    }
+
+    /// Is it not over? One that has been over for long is another: nobody was busy.
+    fn has_time(&mut self, now: Instant) -> bool {
+        let began = self
+            .began
+            .and_then(|began| now.checked_duration_since(began));
+        match began {
+            Some(age) if age < LONG_AGO => age < LONGEST,
+            _ => {
+                self.began = Some(now);
+                true
+            }
+        }
     }
 }
 
 /// What somebody else's call waits for, a few times. Shorter ones would be spent on asking for
 /// what has come.
-const LONGEST: Duration = Duration::from_micros(200);
+const LONGEST: Duration = Duration::from_micros(100);
+/// Whoever is busy has begun another round by then, and whoever is far is near.
+const LONG_AGO: Duration = Duration::from_millis(5);
+/// How many steps more than another a party may have had and still go on in the same round.
+const FEW: u64 = 8;
+/// Of the number of a step; the bits above say on which thread it was.
+const NUMBER_BITS: u32 = 48;
+const MOST: u64 = (1 << NUMBER_BITS) - 1;
+
+static THREADS: AtomicU64 = AtomicU64::new(1);
 
 #[cfg(test)]
 mod tests {
-    use std::future::poll_fn;
-
     use super::*;
+
+    /// Asks once.
+    async fn asks(turn: &mut Turn) -> bool {
+        poll_fn(|cx| Poll::Ready(turn.poll(cx).is_ready())).await
+    }
 
     /// How often it waited before it could go on.
     async fn waits(turn: &mut Turn) -> usize {
@@ -77,28 +312,98 @@ mod tests {
         waits
     }
 
+    async fn pass(time: Duration) {
+        tokio::time::advance(time).await;
+    }
+
+    /// A party that has had as many steps as anybody.
+    async fn busy() -> Party {
+        let party = Party::default();
+        let mut turn = Turn::of(&party);
+        for _ in 0..3 {
+            turn.wait().await;
+            pass(LONGEST).await;
+        }
+        party
+    }
+
     #[tokio::test(start_paused = true)]
     async fn one_that_goes_on_for_long_waits_once() {
-        let mut turn = Turn::default();
-        assert_eq!(waits(&mut turn).await, 0);
-        tokio::time::advance(LONGEST).await;
-        assert_eq!(waits(&mut turn).await, 1);
+        let mut turn = Turn::of(&busy().await);
+        for _ in 0..10 {
+            assert_eq!(waits(&mut turn).await, 1);
+            assert_eq!(waits(&mut turn).await, 0);
+            pass(LONGEST).await;
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_that_was_idle_does_not_wait() {
+        let mut turn = Turn::of(&busy().await);
+        pass(LONG_AGO).await;
         assert_eq!(waits(&mut turn).await, 0);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn those_who_come_late_in_a_round_have_one_step_in_each() {
-        let (mut first, mut second) = (Turn::default(), Turn::default());
-        let poll = async |turn: &mut Turn| poll_fn(|cx| Poll::Ready(turn.poll(cx))).await;
-        assert!(poll(&mut first).await.is_ready());
-        tokio::time::advance(LONGEST).await;
-        assert!(poll(&mut first).await.is_pending());
-        assert!(poll(&mut second).await.is_pending());
-        // The first begins the next round, and takes all of it.
-        assert!(poll(&mut first).await.is_ready());
-        tokio::time::advance(LONGEST).await;
-        assert!(poll(&mut first).await.is_pending());
-        assert!(poll(&mut second).await.is_ready());
-        assert!(poll(&mut second).await.is_pending());
+    async fn who_has_had_less_than_others_goes_first() {
+        let flood = busy().await;
+        let mut turns: Vec<Turn> = (0..64).map(|_| Turn::of(&flood)).collect();
+        for turn in &mut turns {
+            assert!(!asks(turn).await);
+        }
+        // Somebody else comes, and the runtime has not even looked.
+        let neighbour = Party::default();
+        assert!(asks(&mut Turn::of(&neighbour)).await);
+        // If he wants more, that is soon: he does not wait for all others.
+        let mut next = Turn::of(&neighbour);
+        let mut before = 0;
+        while !asks(&mut next).await {
+            for turn in &mut turns {
+                if turn.waits.is_some() && asks(turn).await {
+                    before += 1;
+                    pass(LONGEST / 4).await;
+                }
+            }
+        }
+        assert!(before <= FEW + 1, "{before}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn all_of_a_party_have_their_step_in_the_order_in_which_they_came() {
+        let flood = busy().await;
+        let mut turns: Vec<(usize, Turn)> = (0..64).map(|at| (at, Turn::of(&flood))).collect();
+        for (_, turn) in &mut turns {
+            assert!(!asks(turn).await);
+        }
+        let mut order = Vec::new();
+        while !turns.is_empty() {
+            // Those that wait are woken in any order.
+            turns.reverse();
+            let mut still = Vec::new();
+            for (at, mut turn) in turns {
+                if asks(&mut turn).await {
+                    order.push(at);
+                    pass(LONGEST / 4).await;
+                } else {
+                    still.push((at, turn));
+                }
+            }
+            turns = still;
+        }
+        for (place, at) in order.iter().enumerate() {
+            assert!(place.abs_diff(*at) <= 2 * FEW as usize, "{order:?}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_that_is_forgotten_is_in_nobodys_way() {
+        let party = busy().await;
+        let mut forgotten = Turn::of(&party);
+        assert!(!asks(&mut forgotten).await);
+        let mut turn = Turn::of(&party);
+        for _ in 0..10 {
+            assert!(waits(&mut turn).await <= 2);
+            pass(LONGEST).await;
+        }
     }
 }

@@ -20,7 +20,7 @@ use switchboard_protocol::machine::client::{Agreed, Departure, Failure, Input};
 use switchboard_transport::lines::Lines;
 use switchboard_transport::memory::End;
 use switchboard_transport::process::{Exit, Manner, Process, ProcessSpec, Stderr};
-use switchboard_transport::turn::Turn;
+use switchboard_transport::turn::{Party, Turn};
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::desk::{Desk, Wire};
@@ -141,7 +141,7 @@ where
             },
             process,
             timer: Timer::default(),
-            turn: Turn::default(),
+            turn: Turn::of(&Party::default()),
             ended: None,
             is_read: false,
             has_begun: false,

@@ -57,6 +57,7 @@ where
             let begun = Instant::now();
             let growing = tokio::time::timeout(timeout, place.grow(room, wanted));
             growing.await.map_err(|_| Unread::NoRoom(timeout))?;
+            received.turn = Turn::of(room.party());
             // Meanwhile it was not the body that was waited for.
             if let Some(timer) = &mut timer {
                 let until = timer.deadline() + begun.elapsed();

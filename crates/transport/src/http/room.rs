@@ -21,6 +21,7 @@ use bytes::Bytes;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::Principal;
+use crate::turn::Party;
 
 /// The room of one peer.
 #[derive(Debug)]
@@ -30,6 +31,7 @@ pub(super) struct Room {
     /// None: as many as there are.
     answers: Option<Answers>,
     most: usize,
+    party: Party,
 }
 
 /// Room for what the peer has not taken.
@@ -51,7 +53,13 @@ impl Room {
                 most: shares_of(bytes),
             }),
             most,
+            party: Party::default(),
         }
+    }
+
+    /// Whose turn it is when something is done for this peer.
+    pub(super) const fn party(&self) -> &Party {
+        &self.party
     }
 
     /// Holds an answer until it is taken. None: so much waits already.

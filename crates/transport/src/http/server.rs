@@ -30,11 +30,12 @@ use tower_service::Service;
 
 use super::answer::{self, bare, json, refuse};
 use super::receive::receive;
-use super::room::Rooms;
+use super::room::{Rooms, SMALL};
 use super::route::{Route, Routes, session_in_query};
 use super::{
     Body, Delete, Get, Host, HttpSettings, OldGet, OldPost, Post, Principal, cross_origin,
 };
+use crate::turn::Turn;
 
 /// One MCP endpoint. It is cheap to clone and mounts wherever a `tower` service does.
 ///
@@ -235,7 +236,14 @@ impl<H: Host> Shared<H> {
         let (limit, timeout) = (self.limits.bytes, settings.body_timeout);
         let caller = principal.as_deref();
         match receive(body, limit, timeout, &self.rooms, caller).await {
-            Ok(text) => Ok((principal, text)),
+            Ok(text) => {
+                if text.len() > SMALL {
+                    // What is large is looked through in one step.
+                    let room = self.rooms.of(caller);
+                    Turn::of(room.party()).wait().await;
+                }
+                Ok((principal, text))
+            }
             Err(unread) => {
                 if let Some(limit) = unread.limit() {
                     settings.refusals.note(limit);

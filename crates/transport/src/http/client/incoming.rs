@@ -49,6 +49,7 @@ impl Incoming {
         limit: usize,
     ) -> Self {
         let is_empty = connection.announced() == Some(0);
+        let turn = Turn::of(pool.room().party());
         let mut incoming = Self {
             connection: Some(connection),
             pool,
@@ -58,7 +59,7 @@ impl Incoming {
             decoder: None,
             part: None,
             place: Place::small(),
-            turn: Turn::default(),
+            turn,
         };
         if is_empty {
             incoming.release();
