@@ -176,15 +176,6 @@ impl Open {
         Waiting(Arc::clone(self))
     }
 
-    /// Does its client give it up within this time, if it has not before?
-    pub(crate) async fn ends_within(&self, time: Duration) -> bool {
-        match &self.asker {
-            Asker::Now(context) => tokio::time::timeout(time, context.ended()).await.is_ok(),
-            // Who comes again is not waited for.
-            Asker::Later(later) => later.is_closed(),
-        }
-    }
-
     /// Has its client given it up, or gone? It may still be here for a moment.
     fn has_ended(&self) -> bool {
         match &self.asker {
@@ -292,20 +283,25 @@ impl Desk {
 
     /// The call that a server asks about. On a pipe it does not say which one, and nobody must hear
     /// what is meant for somebody else, also if that one has just given up its call.
-    pub(crate) fn asks_about(&self, asked: &Asked) -> Option<Arc<Open>> {
+    ///
+    /// It is none of those that were tried.
+    pub(crate) fn asks_about(&self, asked: &Asked, tried: &[Arc<Open>]) -> Option<Arc<Open>> {
+        let is_new = |open: &Arc<Open>| !tried.iter().any(|tried| Arc::ptr_eq(tried, open));
         let calls = self.calls();
         if let Some(call) = asked.call {
-            return calls.find(&asked.server, call);
+            return calls.find(&asked.server, call).filter(is_new);
         }
         let here = calls.at(&asked.server);
         if let Some(task) = &asked.task {
             let is_its = |open: &Open| open.task.as_ref().is_some_and(|one| one.id == *task);
-            let its = here.clone().filter(|(_, open)| is_its(open));
+            let its = here
+                .clone()
+                .filter(|(_, open)| is_its(open) && is_new(open));
             if let Some((_, last)) = its.max_by_key(|(call, _)| *call) {
                 return Some(Arc::clone(last));
             }
         }
-        let found = likely(here.filter(|(_, open)| open.task.is_none()))?;
+        let found = likely(here.filter(|(_, open)| open.task.is_none()), is_new)?;
         if !calls.may_hear(asked, found.client()) {
             if calls.is_crowded(asked) {
                 self.turnstile().refusals().note("left");
@@ -361,13 +357,16 @@ impl Desk {
 /// one that does not wait for an answer already, if all such are of one client; if there is none
 /// and all are of one client, or of nobody in particular, the one that was asked about last, as
 /// servers ask several things at once.
-fn likely<'a>(calls: impl Iterator<Item = (u64, &'a Arc<Open>)> + Clone) -> Option<&'a Arc<Open>> {
+fn likely<'a>(
+    calls: impl Iterator<Item = (u64, &'a Arc<Open>)> + Clone,
+    is_new: impl Fn(&Arc<Open>) -> bool + Copy,
+) -> Option<&'a Arc<Open>> {
     let (_, any) = calls.clone().next()?;
     let mut all = calls.clone();
     if !all.all(|(_, open)| open.client().has_same_rights(any.client())) {
         return None;
     }
-    let calls = calls.filter(|(_, open)| !open.has_ended());
+    let calls = calls.filter(|(_, open)| !open.has_ended() && is_new(open));
     let busy = || calls.clone().filter(|(_, open)| !open.is_waiting());
     let Some((_, last)) = busy().max_by_key(|(call, _)| *call) else {
         let asked = calls.clone();
@@ -425,7 +424,7 @@ pub(crate) mod tests {
     }
 
     fn enter_as(desk: &Arc<Desk>, call: u64, client: Identity) -> (Entered, Listening) {
-        let capabilities = serde_json::from_str(r#"{"elicitation": {"form": {}}}"#);
+        let capabilities = serde_json::from_str(r#"{"elicitation": {"form": {}}, "roots": {}}"#);
         let later = Later::of_one_away(Arc::new(capabilities.unwrap()));
         let open = Arc::new(Open {
             asker: Asker::Later(later),
@@ -451,16 +450,16 @@ pub(crate) mod tests {
         let first = enter(&desk, 1, Some("ada"));
         let _second = enter(&desk, 2, Some("bob"));
         // Of two, it is not known which one.
-        assert!(desk.asks_about(&question()).is_none());
+        assert!(desk.asks_about(&question(), &[]).is_none());
         drop(first);
-        assert!(desk.asks_about(&question()).is_none());
+        assert!(desk.asks_about(&question(), &[]).is_none());
         // Once the server must have heard of it, there is only one that it can be.
         tokio::time::advance(HEARD_BY_THEN).await;
-        assert!(desk.asks_about(&question()).is_some());
+        assert!(desk.asks_about(&question(), &[]).is_some());
         // A server that has answered nothing since may not have.
         let mut unheard = question();
         unheard.is_unheard = true;
-        assert!(desk.asks_about(&unheard).is_none());
+        assert!(desk.asks_about(&unheard, &[]).is_none());
     }
 
     #[test]
@@ -470,7 +469,7 @@ pub(crate) mod tests {
         let _second = enter(&desk, 2, Some("bob"));
         first.0.ends(true);
         std::mem::forget(first);
-        assert!(desk.asks_about(&question()).is_some());
+        assert!(desk.asks_about(&question(), &[]).is_some());
     }
 
     #[test]
@@ -480,7 +479,7 @@ pub(crate) mod tests {
             let first = enter(&desk, 1, key);
             let _second = enter(&desk, 2, key);
             drop(first);
-            assert!(desk.asks_about(&question()).is_some(), "{key:?}");
+            assert!(desk.asks_about(&question(), &[]).is_some(), "{key:?}");
         }
     }
 
@@ -492,14 +491,14 @@ pub(crate) mod tests {
             drop(enter(&desk, call as u64, Some(&call.to_string())));
         }
         desk.calls().left.clear();
-        assert!(desk.asks_about(&question()).is_none());
+        assert!(desk.asks_about(&question(), &[]).is_none());
         assert_eq!(desk.turnstile().refusals().counts()["left"], 1);
         // However often, one client is one.
         for call in 1..=MOST_LEFT + 1 {
             desk.calls().crowded = None;
             drop(enter(&desk, call as u64, Some("ada")));
         }
-        assert!(desk.asks_about(&question()).is_some());
+        assert!(desk.asks_about(&question(), &[]).is_some());
         assert_eq!(desk.calls().left.len(), 1);
     }
 
@@ -510,9 +509,9 @@ pub(crate) mod tests {
             let away = enter_as(&desk, 1, Identity::named(key, "gone for good"));
             let _waits = away.0.0.waits();
             let _here = enter(&desk, 2, key);
-            let found = desk.asks_about(&question()).unwrap();
+            let found = desk.asks_about(&question(), &[]).unwrap();
             let _waits = found.waits();
-            let again = desk.asks_about(&question());
+            let again = desk.asks_about(&question(), &[]);
             assert_eq!(
                 again.is_some_and(|again| Arc::ptr_eq(&again, &found)),
                 is_asked
@@ -527,11 +526,11 @@ pub(crate) mod tests {
         let (_second, asked) = enter(&desk, 2, Some("ada"));
         drop(asked);
         // The newest would be, but nobody hears what it is asked.
-        let found = desk.asks_about(&question()).unwrap();
+        let found = desk.asks_about(&question(), &[]).unwrap();
         assert!(!found.has_ended());
         // It counts all the same: what is asked may be meant for whoever left it.
         let (_third, asked) = enter(&desk, 3, Some("bob"));
         drop(asked);
-        assert!(desk.asks_about(&question()).is_none());
+        assert!(desk.asks_about(&question(), &[]).is_none());
     }
 }

@@ -6,9 +6,10 @@
 //! Specification: client/elicitation, client/sampling, client/roots; 2026-07-28
 //! basic/patterns/mrtr.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context as TaskContext, Waker};
+use std::task::{Context as TaskContext, Poll, Waker};
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
@@ -25,7 +26,7 @@ use switchboard_protocol::{Method, Revision};
 use switchboard_server::{AskError, Context};
 use tokio::sync::oneshot;
 
-use crate::desk::{Asker, AskingTask, Desk, Later, Open, Question};
+use crate::desk::{Asker, AskingTask, Desk, Later, Open, Question, Waiting};
 use crate::relay::TaskKey;
 
 /// The application behind one server.
@@ -74,35 +75,55 @@ impl ServerHost {
         }
     }
 
-    /// Asks the client of the call that this is about. Where that can only be guessed, and the call
-    /// ends before there is an answer, it was about another one of that client.
+    /// Asks the client of the call that this is about. Where that can only be guessed, it may have been
+    /// about another one of that client: if the call ends before there is an answer, if the client says
+    /// that it is over, and if one that is to come again with the answer does not for long.
     async fn ask<T, F: Future<Output = Result<T, AskError>>>(
         &self,
         asked: &Asked,
         ask: impl Fn(Arc<Open>) -> F,
     ) -> Result<T, Refusal> {
-        let mut first: Option<Arc<Open>> = None;
-        let mut guesses = 0;
+        let mut tried: Vec<Arc<Open>> = Vec::new();
+        let mut asking: Vec<Asking<F>> = Vec::new();
+        let mut refused = None;
+        let is_guessed = asked.call.is_none() && asked.task.is_none();
         loop {
-            let Some(open) = self.desk.asks_about(asked) else {
-                let method = asked.method;
-                let message = format!("{method}: it is not known which call this is about");
-                return Err(ErrorObject::invalid_request(message).into());
+            match self.desk.asks_about(asked, &tried) {
+                Some(open) if tried.iter().all(|one| one.client().is_same(open.client())) => {
+                    tried.push(Arc::clone(&open));
+                    asking.push(Asking {
+                        _waiting: open.waits(),
+                        comes_again: is_guessed && matches!(open.asker, Asker::Later(_)),
+                        answer: Box::pin(ask(open)),
+                    });
+                }
+                Some(_) if asking.is_empty() => {
+                    return Err(refusal(refused.unwrap_or(AskError::Ended)));
+                }
+                None if asking.is_empty() => {
+                    let method = asked.method;
+                    let message = format!("{method}: it is not known which call this is about");
+                    let unknown = Refusal::from(ErrorObject::invalid_request(message));
+                    return Err(refused.map_or(unknown, refusal));
+                }
+                _ => {}
+            }
+            let all_come_again = asking.iter().all(|one| one.comes_again);
+            let outcome = match all_come_again {
+                true => tokio::time::timeout(COMES_AGAIN, first(&mut asking)).await,
+                false => Ok(first(&mut asking).await),
             };
-            let first = first.get_or_insert_with(|| Arc::clone(&open));
-            if !first.client().is_same(open.client()) {
-                return Err(refusal(AskError::Ended));
-            }
-            let _waiting = open.waits();
-            let outcome = ask(Arc::clone(&open)).await;
-            if asked.call.is_some() || !is_over(&open, &outcome).await {
-                return outcome.map_err(refusal);
-            }
-            if guesses >= MOST_GUESSES {
+            let error = match outcome {
+                Ok(Ok(answer)) => return Ok(answer),
+                Ok(Err(error)) if asked.call.is_none() && is_over(&error) => error,
+                Ok(Err(error)) => return Err(refusal(error)),
+                Err(_) => continue,
+            };
+            if tried.len() > MOST_GUESSES {
                 self.desk.turnstile().refusals().note("guesses");
-                return outcome.map_err(refusal);
+                return Err(refusal(error));
             }
-            guesses += 1;
+            refused.get_or_insert(error);
         }
     }
 
@@ -227,14 +248,37 @@ impl Host for ServerHost {
     }
 }
 
+/// A client that is being asked.
+struct Asking<F> {
+    _waiting: Waiting,
+    /// Whether it is to come again with the answer. Then nobody hears of it if it gives up the call.
+    comes_again: bool,
+    answer: Pin<Box<F>>,
+}
+
+/// What came of the first of them, which is asked no more.
+async fn first<F: Future>(asking: &mut Vec<Asking<F>>) -> F::Output {
+    poll_fn(|task| {
+        for at in 0..asking.len() {
+            let Some(one) = asking.get_mut(at) else {
+                break;
+            };
+            if let Poll::Ready(outcome) = one.answer.as_mut().poll(task) {
+                asking.swap_remove(at);
+                return Poll::Ready(outcome);
+            }
+        }
+        Poll::Pending
+    })
+    .await
+}
+
 /// Is there no answer because the call has ended? A client that has given it up may say so before
 /// we hear of that.
-async fn is_over<T>(open: &Open, outcome: &Result<T, AskError>) -> bool {
-    match outcome {
-        Err(AskError::Ended) => true,
-        Err(AskError::Refused(error)) if error.code == ErrorCode::INVALID_REQUEST => {
-            open.ends_within(HEARD_OF).await
-        }
+fn is_over(error: &AskError) -> bool {
+    match error {
+        AskError::Ended => true,
+        AskError::Refused(error) => error.code == ErrorCode::INVALID_REQUEST,
         _ => false,
     }
 }
@@ -352,9 +396,9 @@ fn refusal(error: AskError) -> Refusal {
 }
 
 /// More calls than end in the time that a client takes to answer.
-const MOST_GUESSES: u32 = 16;
-/// By then we have heard that a call was given up whose client says so.
-const HEARD_OF: Duration = Duration::from_secs(1);
+const MOST_GUESSES: usize = 16;
+/// Longer than most take to answer, and shorter than most wait for a call.
+const COMES_AGAIN: Duration = Duration::from_secs(20);
 
 /// Clients of the handshake era do not see it.
 const NAME: &str = "question";
@@ -380,7 +424,7 @@ mod tests {
             async move { second.map_or(Ok(7), |_| refuse()) }
         };
         assert_eq!(host.ask(&question(), ask).await.unwrap(), 7);
-        // Where the call goes on, that is its answer.
+        // Where there is no other, that is its answer.
         let refused = host.ask(&question(), |_| async { refuse() }).await;
         let refused: Result<i32, Refusal> = refused;
         assert!(refused.is_err());
@@ -402,7 +446,7 @@ mod tests {
         let refused: Result<(), Refusal> = host.ask(&question(), ask).await;
         assert!(refused.is_err());
         let asked = 30 - calls.lock().unwrap().len();
-        assert_eq!(asked, 1 + MOST_GUESSES as usize);
+        assert_eq!(asked, 1 + MOST_GUESSES);
         assert_eq!(desk.turnstile().refusals().counts()["guesses"], 1);
     }
 
@@ -428,5 +472,30 @@ mod tests {
             answer.unwrap().action,
             switchboard_client::types::ElicitAction::Decline
         );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_does_not_come_again_is_asked_by_another_of_his_calls() {
+        let desk = desk();
+        let host = ServerHost::of_all(&desk, "s");
+        let (_first, first_asked) = enter(&desk, 1, Some("ada"));
+        let (_second, second_asked) = enter(&desk, 2, Some("ada"));
+        let asked = question();
+        let asking = host.list_roots(asked);
+        let begun = tokio::time::Instant::now();
+        let answering = async {
+            // Nobody hears that the client has given this one up.
+            let taken = second_asked.questions().await;
+            let again = first_asked.questions().await.remove(0);
+            assert_eq!(begun.elapsed(), COMES_AGAIN);
+            // He may still come, but need not.
+            assert!(!taken[0].answer.is_closed());
+            let answer = switchboard_client::Payload::encode(&json!({"roots": []}));
+            again.answer.send(answer.unwrap()).unwrap();
+            taken
+        };
+        let (answer, taken) = tokio::join!(asking, answering);
+        assert!(answer.unwrap().roots.is_empty());
+        assert!(taken[0].answer.is_closed());
     }
 }
