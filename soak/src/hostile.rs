@@ -68,3 +68,7 @@ impl Flag {
 
 /// How often a flag is looked at.
 const PAUSE: Duration = Duration::from_millis(5);
+
+/// How much is written at once. Linux lets a write go on until it is done, also that of somebody who only has
+/// what is idle, and the neighbour would wait for it.
+const PIECE: usize = 32 * 1024;

@@ -14,7 +14,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use switchboard_protocol::Revision;
 
-use super::{Flag, PAUSE};
+use super::{Flag, PAUSE, PIECE};
 
 /// Floods whenever it is time to, until it is killed.
 pub(super) fn run(
@@ -94,8 +94,10 @@ impl Peer {
     }
 
     fn send(&self, stream: &mut TcpStream, bytes: &[u8]) -> io::Result<()> {
-        stream.write_all(bytes)?;
-        self.count(bytes.len());
+        for piece in bytes.chunks(PIECE) {
+            stream.write_all(piece)?;
+            self.count(piece.len());
+        }
         Ok(())
     }
 

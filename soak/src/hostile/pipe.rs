@@ -7,7 +7,7 @@ use std::thread;
 
 use serde_json::{Value, json};
 
-use super::Flag;
+use super::{Flag, PIECE};
 
 /// Serves until the end of its input.
 pub(super) fn run(kind: &str, flag: Flag, limit: usize) -> Result<ExitCode, String> {
@@ -159,7 +159,9 @@ impl Server {
     fn write(&self, bytes: &[u8]) -> io::Result<()> {
         let _turn = self.out.lock().unwrap_or_else(PoisonError::into_inner);
         let mut out = io::stdout().lock();
-        out.write_all(bytes)?;
+        for piece in bytes.chunks(PIECE) {
+            out.write_all(piece)?;
+        }
         out.flush()
     }
 }
