@@ -59,7 +59,8 @@ impl Party {
 pub struct Turn {
     /// None: all who have no party are one.
     party: Option<Party>,
-    waits: Option<Waiting>,
+    /// In a box: nearly nobody waits, and it is large.
+    waits: Option<Box<Waiting>>,
 }
 
 #[derive(Debug)]
@@ -156,18 +157,18 @@ impl Turn {
             None => self.with_party(|party| party.next(&round)),
         };
         if is_new && round.near >= FEW && number > round.oldest.saturating_add(FEW) {
-            self.waits = Some(Waiting::far(number, cx));
+            self.waits = Some(Box::new(Waiting::far(number, cx)));
             return Poll::Pending;
         }
         round.near += u64::from(is_new);
         round.asked += 1;
         round.next_oldest = round.next_oldest.min(number);
         ROUND.set(round);
-        let look = round.look;
-        self.waits = Some(Waiting {
-            number,
-            at: Place::Near { look },
-        });
+        let at = Place::Near { look: round.look };
+        match &mut self.waits {
+            Some(waiting) => waiting.at = at,
+            None => self.waits = Some(Box::new(Waiting { number, at })),
+        }
         pin!(yield_now()).poll(cx)
     }
 
@@ -405,5 +406,26 @@ mod tests {
             assert!(waits(&mut turn).await <= 2);
             pass(LONGEST).await;
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn those_that_are_far_go_on_though_all_that_are_near_are_forgotten() {
+        let party = busy().await;
+        let mut forgotten: Vec<Turn> = (0..64).map(|_| Turn::of(&party)).collect();
+        for turn in &mut forgotten {
+            assert!(!asks(turn).await);
+        }
+        let is_far = |turn: &&Turn| {
+            let waiting = turn.waits.as_ref();
+            waiting.is_some_and(|waiting| matches!(waiting.at, Place::Far { .. }))
+        };
+        assert!(forgotten.iter().filter(is_far).count() > 32);
+        let mut last = Turn::of(&party);
+        let begun = Instant::now();
+        last.wait().await;
+        assert!(begun.elapsed() <= 2 * LONG_AGO, "{:?}", begun.elapsed());
+        // Nobody is left behind when they are dropped.
+        drop(forgotten);
+        assert!(FAR.with_borrow(BTreeMap::is_empty));
     }
 }
