@@ -413,15 +413,17 @@ mod tests {
         let desk = desk();
         let host = ServerHost::of_all(&desk, "s");
         let _first = enter(&desk, 1, Some("ada"));
-        let second = std::sync::Mutex::new(Some(enter(&desk, 2, Some("ada"))));
+        // We have not heard that this one was given up.
+        let _second = enter(&desk, 2, Some("ada"));
         let refuse = || {
             Err(AskError::Refused(ErrorObject::invalid_request(
                 "it is over",
             )))
         };
+        let asked = std::sync::atomic::AtomicU64::new(0);
         let ask = |_: Arc<Open>| {
-            let second = second.lock().unwrap().take();
-            async move { second.map_or(Ok(7), |_| refuse()) }
+            let before = asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            async move { if before == 0 { refuse() } else { Ok(7) } }
         };
         assert_eq!(host.ask(&question(), ask).await.unwrap(), 7);
         // Where there is no other, that is its answer.

@@ -217,7 +217,8 @@ impl Waiting {
         let mut until = Box::pin(tokio::time::sleep(LONG_AGO));
         // It is not over yet.
         let _ = until.as_mut().poll(cx);
-        FAR.with_borrow_mut(|far| far.insert(key, cx.waker().clone()));
+        let waker = cx.waker().clone();
+        FAR.with_borrow_mut(|far| far.insert(key, waker));
         Self {
             number,
             at: Place::Far { key, until },
@@ -227,18 +228,19 @@ impl Waiting {
 
 /// Is it still far?
 fn is_far(key: Key, until: Pin<&mut Sleep>, cx: &mut Context<'_>) -> bool {
-    FAR.with_borrow_mut(|far| {
-        if until.poll(cx).is_ready() {
-            far.remove(&key);
+    let is_over = until.poll(cx).is_ready();
+    let waker = cx.waker().clone();
+    // What is dropped may belong to a task that ends with it, and has a turn of its own.
+    let (is_far, _dropped) = FAR.with_borrow_mut(|far| {
+        if is_over {
+            return (false, far.remove(&key));
         }
         match far.get_mut(&key) {
-            Some(waker) => {
-                waker.clone_from(cx.waker());
-                true
-            }
-            None => false,
+            Some(known) => (true, Some(std::mem::replace(known, waker))),
+            None => (false, Some(waker)),
         }
-    })
+    });
+    is_far
 }
 
 /// Tells so many of those that are far that they are near.
@@ -328,6 +330,15 @@ mod tests {
         party
     }
 
+    /// So many of a party, all of which wait.
+    async fn waiting(party: &Party, count: usize) -> Vec<Turn> {
+        let mut turns: Vec<Turn> = (0..count).map(|_| Turn::of(party)).collect();
+        for turn in &mut turns {
+            assert!(!asks(turn).await);
+        }
+        turns
+    }
+
     #[tokio::test(start_paused = true)]
     async fn one_that_goes_on_for_long_waits_once() {
         let mut turn = Turn::of(&busy().await);
@@ -347,11 +358,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn who_has_had_less_than_others_goes_first() {
-        let flood = busy().await;
-        let mut turns: Vec<Turn> = (0..64).map(|_| Turn::of(&flood)).collect();
-        for turn in &mut turns {
-            assert!(!asks(turn).await);
-        }
+        let mut turns = waiting(&busy().await, 64).await;
         // Somebody else comes, and the runtime has not even looked.
         let neighbour = Party::default();
         assert!(asks(&mut Turn::of(&neighbour)).await);
@@ -371,11 +378,8 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn all_of_a_party_have_their_step_in_the_order_in_which_they_came() {
-        let flood = busy().await;
-        let mut turns: Vec<(usize, Turn)> = (0..64).map(|at| (at, Turn::of(&flood))).collect();
-        for (_, turn) in &mut turns {
-            assert!(!asks(turn).await);
-        }
+        let turns = waiting(&busy().await, 64).await;
+        let mut turns: Vec<(usize, Turn)> = turns.into_iter().enumerate().collect();
         let mut order = Vec::new();
         while !turns.is_empty() {
             // Those that wait are woken in any order.
@@ -411,10 +415,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn those_that_are_far_go_on_though_all_that_are_near_are_forgotten() {
         let party = busy().await;
-        let mut forgotten: Vec<Turn> = (0..64).map(|_| Turn::of(&party)).collect();
-        for turn in &mut forgotten {
-            assert!(!asks(turn).await);
-        }
+        let forgotten = waiting(&party, 64).await;
         let is_far = |turn: &&Turn| {
             let waiting = turn.waits.as_ref();
             waiting.is_some_and(|waiting| matches!(waiting.at, Place::Far { .. }))

@@ -75,7 +75,13 @@ where
             Poll::Ready(Err(Unread::TimedOut(timeout)))
         });
         match step.await? {
-            Step::Whole => return Ok(received.gathered.into_bytes()),
+            Step::Whole => {
+                if received.gathered.len() > SMALL {
+                    // It is looked through in one step, by whoever wants it.
+                    received.turn.wait().await;
+                }
+                return Ok(received.gathered.into_bytes());
+            }
             Step::Large(size) => wanted = size,
         }
     }

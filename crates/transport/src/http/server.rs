@@ -30,12 +30,11 @@ use tower_service::Service;
 
 use super::answer::{self, bare, json, refuse};
 use super::receive::receive;
-use super::room::{Rooms, SMALL};
+use super::room::Rooms;
 use super::route::{Route, Routes, session_in_query};
 use super::{
     Body, Delete, Get, Host, HttpSettings, OldGet, OldPost, Post, Principal, cross_origin,
 };
-use crate::turn::Turn;
 
 /// One MCP endpoint. It is cheap to clone and mounts wherever a `tower` service does.
 ///
@@ -236,14 +235,7 @@ impl<H: Host> Shared<H> {
         let (limit, timeout) = (self.limits.bytes, settings.body_timeout);
         let caller = principal.as_deref();
         match receive(body, limit, timeout, &self.rooms, caller).await {
-            Ok(text) => {
-                if text.len() > SMALL {
-                    // What is large is looked through in one step.
-                    let room = self.rooms.of(caller);
-                    Turn::of(room.party()).wait().await;
-                }
-                Ok((principal, text))
-            }
+            Ok(text) => Ok((principal, text)),
             Err(unread) => {
                 if let Some(limit) = unread.limit() {
                     settings.refusals.note(limit);
