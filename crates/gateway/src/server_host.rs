@@ -89,6 +89,8 @@ impl ServerHost {
         let is_guessed = asked.call.is_none() && asked.task.is_none();
         loop {
             match self.desk.asks_about(asked, &tried) {
+                // Nobody is asked for ever, also if he comes for none of his calls.
+                Some(_) if tried.len() > MOST_GUESSES && !asking.is_empty() => {}
                 Some(open) if tried.iter().all(|one| one.client().is_same(open.client())) => {
                     tried.push(Arc::clone(&open));
                     asking.push(Asking {
@@ -499,5 +501,21 @@ mod tests {
         let (answer, taken) = tokio::join!(asking, answering);
         assert!(answer.unwrap().roots.is_empty());
         assert!(taken[0].answer.is_closed());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_comes_for_none_of_his_calls_is_not_asked_by_all_of_them() {
+        let desk = desk();
+        let host = ServerHost::of_all(&desk, "s");
+        let calls: Vec<_> = (1..=30).map(|at| enter(&desk, at, Some("ada"))).collect();
+        let asking = tokio::time::timeout(60 * COMES_AGAIN, host.list_roots(question()));
+        assert!(asking.await.is_err());
+        let listening = calls.into_iter().map(|(_, listening)| listening);
+        let mut asked = 0;
+        for one in listening {
+            let questions = tokio::time::timeout(Duration::ZERO, one.questions()).await;
+            asked += questions.map_or(0, |questions| questions.len());
+        }
+        assert_eq!(asked, 1 + MOST_GUESSES);
     }
 }
