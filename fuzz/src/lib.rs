@@ -31,7 +31,7 @@ pub use documents::{lock, login, skill};
 pub use event_stream::event_stream;
 pub use frames::frames;
 pub use headers::headers;
-pub use http::{http_answer, http_endpoint};
+pub use http::{http_answer, http_endpoint, http_request};
 pub use jsonrpc::jsonrpc;
 pub use line::line;
 pub use machine::{client_machine, machine_pair, server_machine};
@@ -84,6 +84,12 @@ pub const TARGETS: &[Target] = &[
         "a method, a cut, bytes of an answer of HTTP",
         1,
         http_answer,
+    ),
+    target(
+        "http_request",
+        "a byte, a cut, bytes of requests of HTTP",
+        4,
+        http_request,
     ),
     target("challenge", "lines of WWW-Authenticate", 1, challenge),
     target(

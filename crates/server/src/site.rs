@@ -241,12 +241,12 @@ pub struct HttpService(Endpoint<Conversations>);
 
 impl HttpService {
     /// Answers one request.
-    pub async fn handle<B>(&self, request: Request<B>) -> Response<Body>
+    pub fn handle<B>(&self, request: Request<B>) -> impl Future<Output = Response<Body>> + Send
     where
         B: http_body::Body + Send,
         B::Data: Send,
     {
-        self.0.handle(request).await
+        self.0.handle(request)
     }
 
     /// How many sessions of the handshake era there are.

@@ -17,11 +17,14 @@
 mod access;
 mod answer;
 mod body;
+mod chunks;
 #[cfg(feature = "connect")]
 pub mod client;
+mod connection;
 mod cross_origin;
 mod event_queue;
 mod event_sender;
+mod framing;
 mod gather;
 mod host;
 mod legacy;
@@ -33,7 +36,6 @@ mod route;
 mod server;
 mod session_limits;
 mod settings;
-mod socket;
 
 pub use access::{Access, Challenge, ChallengeError, Denied, Identifying, Principal, is_scope};
 pub use answer::{accepted, busy, event_stream, json, json_in, no_content, refuse};
@@ -42,7 +44,7 @@ pub use event_queue::{StreamSettings, events, message_event};
 pub use event_sender::{EventSender, SendError};
 pub use host::{Delete, Get, Host, OldGet, OldPost, Post};
 pub use legacy::Sessions;
-pub use listen::{Front, serve};
+pub use listen::{Front, serve, serve_stream};
 pub use replay::{Replay, ReplayLimits, ResumeError, Resumed};
 pub use server::Endpoint;
 pub use session_limits::{Full, SessionLimits};

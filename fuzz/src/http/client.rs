@@ -72,7 +72,7 @@ fn number(text: &[u8]) -> Option<u64> {
 
 /// A body of chunks, and how long it was, if all of it is there. In the strict form nothing follows
 /// a size but an extension of printable characters.
-fn chunks(text: &[u8], is_strict: bool) -> Option<(Vec<u8>, usize)> {
+pub(super) fn chunks(text: &[u8], is_strict: bool) -> Option<(Vec<u8>, usize)> {
     let mut body = Vec::new();
     let mut at = 0;
     loop {

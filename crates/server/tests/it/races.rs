@@ -19,7 +19,7 @@ use crate::fixture::{Witness, server, site};
 use crate::peer::{HttpPeer, envelope};
 use crate::pipe_client::{PATIENCE, PipeClient, request};
 
-/// A POST, as hyper would hand it over.
+/// A POST, as it comes from a connection.
 fn post(text: &Value, headers: &[(&str, &str)]) -> Request<Text> {
     let mut request = Request::post("/mcp")
         .header("host", "127.0.0.1")

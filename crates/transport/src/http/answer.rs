@@ -20,9 +20,6 @@ pub fn json(status: StatusCode, text: impl Into<Body>) -> Response<Body> {
 }
 
 /// A JSON text, in the room of headers that nobody needs any more: those of the request.
-///
-/// Whoever writes the response keeps the room for the next request of the connection, so
-/// that neither of them must make it anew.
 pub fn json_in(mut room: HeaderMap, status: StatusCode, text: impl Into<Body>) -> Response<Body> {
     if room.capacity() > MOST_ROOM {
         room = HeaderMap::new();
@@ -94,7 +91,7 @@ pub(super) fn bare(status: StatusCode, body: Body) -> Response<Body> {
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
-// A connection may be idle for long: the headers of nearly all requests fit, in about 3 KiB.
+// A response may be written for long: the headers of nearly all requests fit, in about 3 KiB.
 const MOST_ROOM: usize = 24;
 
 const EVENT_STREAM: HeaderValue = HeaderValue::from_static("text/event-stream");

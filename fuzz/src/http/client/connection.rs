@@ -23,6 +23,8 @@ use http::{HeaderMap, Method, StatusCode};
 
 use body::Remaining;
 
+use crate::http::framing::ends_within;
+
 /// What is read from: pieces, one at a time, and then the end.
 pub(super) struct Connection {
     pieces: std::vec::IntoIter<Vec<u8>>,
@@ -87,7 +89,7 @@ impl Connection {
         loop {
             let is_worth_it = match checked {
                 0 => !self.buffer.is_empty(),
-                looked_at => head::ends_within(&self.buffer, looked_at),
+                looked_at => ends_within(&self.buffer, looked_at),
             };
             let before = self.buffer.len();
             if is_worth_it && let Some(found) = head::read(&mut self.buffer, method).ok()? {

@@ -29,7 +29,7 @@ pub(super) fn check(talk: &Talk) -> Vec<(u16, Vec<u8>)> {
         if status == 100 {
             continue;
         }
-        // A request that hyper itself refuses reaches nobody, and is the last.
+        // A request that is none reaches nobody, and is the last.
         let is_head = methods.next() == Some(&Method::HEAD);
         let body = if is_head || matches!(status, 204 | 304) {
             Vec::new()

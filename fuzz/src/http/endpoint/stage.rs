@@ -1,23 +1,18 @@
 //! The server that is talked to, and a connection to it.
 
 use std::cell::{Cell, RefCell};
-use std::convert::Infallible;
-use std::mem::ManuallyDrop;
+use std::mem::{ManuallyDrop, take};
 use std::panic;
-use std::rc::Rc;
-use std::sync::Once;
+use std::sync::{Arc, Mutex, Once};
 use std::time::Duration;
 
 use http::header::CONTENT_TYPE;
 use http::request::Parts;
-use http::{Method, Request};
-use hyper::body::Incoming;
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
+use http::{Method, Request, Response};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use switchboard_protocol::http::origin::Guard;
-use switchboard_server::transport::http::{HttpSettings, OldPaths};
+use switchboard_server::transport::http::{Body, Front, HttpSettings, OldPaths, serve_stream};
 use switchboard_server::{Context, HttpService, NoArguments, Server, prompt, resource, tool};
 use tokio::runtime::{Builder, Runtime};
 
@@ -77,39 +72,66 @@ impl Stage {
 
     /// One connection, from its beginning to its end.
     pub(super) fn talk(&self, requests: Vec<Vec<u8>>) -> Talk {
-        let written = Rc::new(RefCell::new(Vec::new()));
-        let methods = Rc::new(RefCell::new(Vec::new()));
-        let service = service_fn(|request: Request<Incoming>| {
-            let (head, body) = request.into_parts();
-            methods.borrow_mut().push(head.method.clone());
-            let service = self.service.clone();
-            async move {
-                let before = RUNS.get();
-                let request = Request::from_parts(head.clone(), body);
-                let answer = service.handle(request).await;
-                if RUNS.get() != before {
-                    check_admitted(&head);
-                }
-                Ok::<_, Infallible>(answer)
-            }
-        });
+        let written = Arc::new(Mutex::new(Vec::new()));
+        let door = Door {
+            settings: self.settings.clone(),
+            service: self.service.clone(),
+            methods: Arc::default(),
+        };
+        let methods = Arc::clone(&door.methods);
         let connection = async {
-            let wire = Wire::new(requests, Rc::clone(&written));
-            let connection = http1::Builder::new()
-                .header_read_timeout(None)
-                .max_headers(self.settings.max_headers)
-                .max_header_size(self.settings.max_header_bytes)
-                .serve_connection(wire, service);
+            let wire = Wire::new(requests, Arc::clone(&written));
             // How it ended matters to nobody: what was written is looked at. A stream may go on
             // while the client says nothing, until that is gone.
-            let _ = tokio::time::timeout(LONGEST_TALK, connection).await;
+            let _ = tokio::time::timeout(LONGEST_TALK, serve_stream(wire, door)).await;
         };
         self.runtime.block_on(connection);
         Talk {
-            written: written.take(),
-            methods: methods.take(),
+            written: take(&mut *written.lock().expect("nobody panicked")),
+            methods: take(&mut *methods.lock().expect("nobody panicked")),
         }
     }
+}
+
+/// The endpoint, and who looks at what comes to it.
+#[derive(Clone)]
+struct Door {
+    settings: HttpSettings,
+    service: HttpService,
+    methods: Arc<Mutex<Vec<Method>>>,
+}
+
+impl Door {
+    fn note(&self, method: &Method) {
+        let mut methods = self.methods.lock().expect("nobody panicked");
+        methods.push(method.clone());
+    }
+}
+
+impl Front for Door {
+    fn settings(&self) -> &HttpSettings {
+        &self.settings
+    }
+
+    async fn answer<B>(&self, request: Request<B>) -> Response<Body>
+    where
+        B: http_body::Body + Send,
+        B::Data: Send,
+    {
+        let (head, body) = request.into_parts();
+        self.note(&head.method);
+        let before = RUNS.get();
+        let request = Request::from_parts(head.clone(), body);
+        let answer = self.service.handle(request).await;
+        if RUNS.get() != before {
+            check_admitted(&head);
+        }
+        answer
+    }
+
+    fn stopping(&self) {}
+
+    fn closing(&self) {}
 }
 
 /// A handler ran: so this was a message, from this machine, and from no page of somebody else.

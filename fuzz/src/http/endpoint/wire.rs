@@ -1,15 +1,14 @@
 //! A connection without a socket: what a client sends, in pieces, and what it is sent.
 
-use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use hyper::rt::{Read, ReadBufCursor, Write};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Sleep;
 
 /// What a server reads from and writes to.
@@ -18,14 +17,14 @@ pub(super) struct Wire {
     requests: std::vec::IntoIter<Vec<u8>>,
     /// Pieces of the one that is.
     pieces: VecDeque<Vec<u8>>,
-    written: Rc<RefCell<Vec<u8>>>,
+    written: Arc<Mutex<Vec<u8>>>,
     /// Until the next request, or the end.
     pause: Option<Pin<Box<Sleep>>>,
     is_over: bool,
 }
 
 impl Wire {
-    pub(super) fn new(requests: Vec<Vec<u8>>, written: Rc<RefCell<Vec<u8>>>) -> Self {
+    pub(super) fn new(requests: Vec<Vec<u8>>, written: Arc<Mutex<Vec<u8>>>) -> Self {
         Self {
             requests: requests.into_iter(),
             pieces: VecDeque::new(),
@@ -53,18 +52,21 @@ impl Wire {
             ready!(pause.as_mut().poll(task));
             self.pause = None;
             match self.requests.next() {
-                Some(request) => self.pieces = pieces(&request, &self.written.borrow()),
+                Some(request) => {
+                    let written = self.written.lock().expect("nobody panicked");
+                    self.pieces = pieces(&request, &written);
+                }
                 None => self.is_over = true,
             }
         }
     }
 }
 
-impl Read for Wire {
+impl AsyncRead for Wire {
     fn poll_read(
         mut self: Pin<&mut Self>,
         task: &mut Context<'_>,
-        mut buffer: ReadBufCursor<'_>,
+        buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let Some(mut piece) = ready!(self.poll_piece(task)) else {
             return Poll::Ready(Ok(()));
@@ -78,13 +80,14 @@ impl Read for Wire {
     }
 }
 
-impl Write for Wire {
+impl AsyncWrite for Wire {
     fn poll_write(
         self: Pin<&mut Self>,
         _task: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        self.written.borrow_mut().extend_from_slice(bytes);
+        let mut written = self.written.lock().expect("nobody panicked");
+        written.extend_from_slice(bytes);
         Poll::Ready(Ok(bytes.len()))
     }
 

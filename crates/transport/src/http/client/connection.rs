@@ -25,6 +25,7 @@ use tokio::io::{AsyncReadExt, AsyncWrite};
 use super::proxy::ProxyServer;
 use super::stream::Stream;
 use super::target::Target;
+use crate::http::framing::ends_within;
 
 mod body;
 mod head;
@@ -174,7 +175,7 @@ impl Connection {
             // A head that trickles is not parsed for every byte of it.
             let is_worth_it = match *checked {
                 0 => !self.buffer.is_empty(),
-                looked_at => head::ends_within(&self.buffer, looked_at),
+                looked_at => ends_within(&self.buffer, looked_at),
             };
             if is_worth_it {
                 let before = self.buffer.len();

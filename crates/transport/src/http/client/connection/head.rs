@@ -8,10 +8,12 @@ use std::mem::MaybeUninit;
 
 use bytes::{Buf, Bytes, BytesMut};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
-use httparse::{Header, ParserConfig, Response, Status};
+use httparse::{ParserConfig, Response, Status};
 
 use super::Fault;
-use super::body::{Chunks, Remaining};
+use super::body::Remaining;
+use crate::http::chunks::Chunks;
+use crate::http::framing::{Coding, Framing};
 
 /// A head, and what follows from it.
 #[derive(Debug)]
@@ -51,7 +53,7 @@ pub(super) fn read(buffer: &mut BytesMut, method: &Method) -> Result<Option<Head
     let mut headers = HeaderMap::with_capacity(response.headers.len());
     let mut framing = Framing::default();
     for header in &*response.headers {
-        framing.note(header)?;
+        framing.note(header.name, header.value).map_err(not_http)?;
         let name = HeaderName::from_bytes(header.name.as_bytes());
         let from = (header.value.as_ptr() as usize)
             .saturating_sub(start)
@@ -66,7 +68,7 @@ pub(super) fn read(buffer: &mut BytesMut, method: &Method) -> Result<Option<Head
         }
     }
     buffer.advance(length);
-    let remaining = framing.remaining(status, is_new, method)?;
+    let remaining = remaining(&framing, status, is_new, method)?;
     let is_kept = is_new
         && !matches!(remaining, Remaining::UntilClosed)
         && status != StatusCode::SWITCHING_PROTOCOLS
@@ -79,83 +81,33 @@ pub(super) fn read(buffer: &mut BytesMut, method: &Method) -> Result<Option<Head
     }))
 }
 
-/// Does a head end in what came after the first `looked_at` bytes?
-pub(super) fn ends_within(buffer: &[u8], looked_at: usize) -> bool {
-    let new = buffer
-        .get(looked_at.saturating_sub(3)..)
-        .unwrap_or_default();
-    new.windows(2).any(|pair| pair == b"\n\n") || new.windows(3).any(|three| three == b"\n\r\n")
-}
-
-/// What the headers say of the body's end and the connection's.
-#[derive(Default)]
-struct Framing {
-    length: Option<u64>,
-    /// Whether the last coding, if there is any, is the one that says where the body ends.
-    is_chunked: Option<bool>,
-    closes: bool,
-}
-
-impl Framing {
-    fn note(&mut self, header: &Header<'_>) -> Result<(), Fault> {
-        let is = |name: &str| header.name.eq_ignore_ascii_case(name);
-        // Their lengths tell nearly all others apart from these.
-        match header.name.len() {
-            14 if is("content-length") => {
-                let length = read_length(header.value)?;
-                if self.length.is_some_and(|other| other != length) {
-                    return Err(not_http("it has two lengths"));
-                }
-                self.length = Some(length);
-            }
-            17 if is("transfer-encoding") => {
-                let last = header.value.rsplit(|byte| *byte == b',').next();
-                self.is_chunked = Some(
-                    last.is_some_and(|last| last.trim_ascii().eq_ignore_ascii_case(b"chunked")),
-                );
-            }
-            10 if is("connection") => {
-                let mut options = header.value.split(|byte| *byte == b',');
-                self.closes |=
-                    options.any(|option| option.trim_ascii().eq_ignore_ascii_case(b"close"));
-            }
-            _ => {}
+/// What is still to come of the body of such an answer.
+fn remaining(
+    framing: &Framing,
+    status: StatusCode,
+    is_new: bool,
+    method: &Method,
+) -> Result<Remaining, Fault> {
+    let has_none = *method == Method::HEAD
+        || status.is_informational()
+        || status == StatusCode::NO_CONTENT
+        || status == StatusCode::NOT_MODIFIED;
+    if framing.coding.is_some() {
+        if framing.length.is_some() {
+            return Err(not_http("it has a length and chunks"));
         }
-        Ok(())
-    }
-
-    fn remaining(
-        &self,
-        status: StatusCode,
-        is_new: bool,
-        method: &Method,
-    ) -> Result<Remaining, Fault> {
-        let has_none = *method == Method::HEAD
-            || status.is_informational()
-            || status == StatusCode::NO_CONTENT
-            || status == StatusCode::NOT_MODIFIED;
-        if self.is_chunked.is_some() {
-            if self.length.is_some() {
-                return Err(not_http("it has a length and chunks"));
-            }
-            if !is_new {
-                return Err(not_http("HTTP/1.0 has no chunks"));
-            }
+        if !is_new {
+            return Err(not_http("HTTP/1.0 has no chunks"));
         }
-        Ok(match (has_none, self.is_chunked, self.length) {
-            (true, ..) | (false, None, Some(0)) => Remaining::Nothing,
-            (false, Some(true), _) => Remaining::Chunks(Chunks::default()),
-            (false, None, Some(length)) => Remaining::Exactly(length),
-            (false, Some(false), _) | (false, None, None) => Remaining::UntilClosed,
-        })
     }
-}
-
-fn read_length(value: &[u8]) -> Result<u64, Fault> {
-    let is_plain = !value.is_empty() && value.iter().all(u8::is_ascii_digit);
-    let digits = std::str::from_utf8(value).ok().filter(|_| is_plain);
-    let length = digits.and_then(|digits| digits.parse().ok());
-    length.ok_or_else(|| not_http("its length is no number"))
+    Ok(match (has_none, framing.coding, framing.length) {
+        (true, ..) | (false, None, Some(0)) => Remaining::Nothing,
+        (false, Some(Coding::Chunks | Coding::PackedChunks), _) => {
+            Remaining::Chunks(Chunks::default())
+        }
+        (false, None, Some(length)) => Remaining::Exactly(length),
+        (false, Some(Coding::Packed), _) | (false, None, None) => Remaining::UntilClosed,
+    })
 }
 
 fn not_http(reason: &'static str) -> Fault {
@@ -167,6 +119,7 @@ const MOST_HEADERS: usize = 100;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::http::framing::ends_within;
 
     fn head(text: &str) -> Result<Option<Head>, Fault> {
         read(&mut BytesMut::from(text), &Method::POST)
