@@ -32,12 +32,12 @@ impl Buffer {
     /// The bytes, with room for one read, to be appended to. A message never
     /// needs more than `limit`, so growth in large steps stops there.
     pub(super) fn spare(&mut self, limit: usize) -> &mut BytesMut {
-        self.make_room(SMALLEST_READ, limit);
+        self.reserve(SMALLEST_READ, limit);
         &mut self.bytes
     }
 
     pub(super) fn push(&mut self, chunk: &[u8], limit: usize) {
-        self.make_room(chunk.len(), limit);
+        self.reserve(chunk.len(), limit);
         self.bytes.extend_from_slice(chunk);
     }
 
@@ -114,7 +114,7 @@ impl Buffer {
         }
     }
 
-    fn make_room(&mut self, wanted: usize, limit: usize) {
+    pub(super) fn reserve(&mut self, wanted: usize, limit: usize) {
         let length = self.bytes.len();
         if self.bytes.capacity() - length < wanted && !self.bytes.try_reclaim(wanted) {
             self.move_to(self.next_size(wanted, limit));

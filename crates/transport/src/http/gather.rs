@@ -1,58 +1,72 @@
-//! A body as it comes together: one piece as it came, or several joined.
+//! A body as it comes together: pieces as they came, or one room for all of it where its size is known.
 //!
-//! What it takes up is known before a piece is added, so that room for it can be waited for.
+//! What it takes up is known before a piece is added, so that room for it can be waited for. Pieces are
+//! joined once, when all are there: a body that never ends is never joined, and while it grows nothing is
+//! copied to where there is more room.
 
 use bytes::{Buf, BufMut, Bytes};
 
 /// What has come of a body.
 #[derive(Debug, Default)]
 pub(super) struct Gathered {
-    first: Bytes,
-    /// Everything, once there is a second piece.
-    joined: Vec<u8>,
+    pieces: Vec<Bytes>,
+    /// How many bytes they have.
+    length: usize,
+    /// Everything, once its size is known and there is more than one piece.
+    whole: Vec<u8>,
 }
 
 impl Gathered {
     pub(super) const fn len(&self) -> usize {
-        if self.joined.is_empty() {
-            self.first.len()
-        } else {
-            self.joined.len()
-        }
+        self.length + self.whole.len()
     }
 
-    /// What it takes up with so many bytes more. It grows by doubling, but not beyond `most`.
-    pub(super) fn size_with(&self, more: usize, most: usize) -> usize {
+    /// What it takes up with so many bytes more.
+    pub(super) fn size_with(&self, more: usize) -> usize {
         let length = self.len().saturating_add(more);
-        if self.len() == 0 || length <= self.joined.capacity() {
-            return length.max(self.joined.capacity());
-        }
-        let double = self.len().saturating_mul(2);
-        double.min(most).max(length)
+        length.max(self.whole.capacity())
     }
 
-    /// Adds a piece. It takes up so much [with it](Self::size_with), or more if that is known.
-    pub(super) fn add(&mut self, mut piece: impl Buf, size: usize) {
+    /// Adds a piece. All of it will take up so much, if that is known.
+    pub(super) fn add(&mut self, mut piece: impl Buf, announced: Option<usize>) {
         let length = piece.remaining();
-        if self.len() == 0 {
-            self.first = piece.copy_to_bytes(length);
-            return;
+        let is_first = self.len() == 0;
+        match announced {
+            Some(size) if !is_first => {
+                let missing = size.saturating_sub(self.whole.len());
+                self.whole.reserve_exact(missing.max(length));
+                self.join();
+                self.whole.put(piece);
+            }
+            _ if self.whole.is_empty() => {
+                self.pieces.push(piece.copy_to_bytes(length));
+                self.length += length;
+            }
+            _ => self.whole.put(piece),
         }
-        let size = size.max(self.len().saturating_add(length));
-        self.joined.reserve_exact(size - self.joined.len());
-        if self.joined.is_empty() {
-            self.joined.extend_from_slice(&self.first);
-            self.first = Bytes::new();
-        }
-        self.joined.put(piece);
     }
 
-    pub(super) fn into_bytes(self) -> Bytes {
-        if self.joined.is_empty() {
-            self.first
-        } else {
-            self.joined.into()
+    /// The pieces, as they came. None of them was announced.
+    #[cfg(feature = "connect")]
+    pub(super) fn into_pieces(self) -> Vec<Bytes> {
+        self.pieces
+    }
+
+    pub(super) fn into_bytes(mut self) -> Bytes {
+        if self.whole.is_empty() && self.pieces.len() <= 1 {
+            return self.pieces.pop().unwrap_or_default();
         }
+        self.whole.reserve_exact(self.length);
+        self.join();
+        self.whole.into()
+    }
+
+    /// Moves the pieces to where everything is. Each is given back as soon as it is there.
+    fn join(&mut self) {
+        for piece in std::mem::take(&mut self.pieces) {
+            self.whole.extend_from_slice(&piece);
+        }
+        self.length = 0;
     }
 }
 
@@ -61,19 +75,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_takes_up_what_it_said_and_no_more_than_the_limit() {
+    fn it_takes_up_what_it_said() {
         let mut body = Gathered::default();
         let limit = 100_000;
         while body.len() < limit {
             let piece = vec![b'x'; 700.min(limit - body.len())];
-            let size = body.size_with(piece.len(), limit);
-            assert!(size <= limit);
-            body.add(&*piece, size);
-            assert!(
-                body.joined.capacity() <= size,
-                "{} of {size}",
-                body.joined.capacity()
-            );
+            let size = body.size_with(piece.len());
+            body.add(&*piece, None);
+            assert_eq!((body.len(), body.whole.capacity()), (size, 0));
         }
         assert_eq!(body.into_bytes(), vec![b'x'; limit]);
     }
@@ -81,18 +90,32 @@ mod tests {
     #[test]
     fn a_body_of_one_piece_is_not_copied() {
         let piece = Bytes::from_static(b"whole");
-        let mut body = Gathered::default();
-        let size = body.size_with(piece.len(), 10);
-        body.add(piece.clone(), size);
-        assert_eq!(body.into_bytes().as_ptr(), piece.as_ptr());
+        for announced in [None, Some(5)] {
+            let mut body = Gathered::default();
+            body.add(piece.clone(), announced);
+            assert_eq!(body.into_bytes().as_ptr(), piece.as_ptr());
+        }
+        assert!(Gathered::default().into_bytes().is_empty());
     }
 
     #[test]
     fn what_is_announced_is_taken_up_at_once() {
         let mut body = Gathered::default();
-        body.add(&b"one"[..], 3);
-        body.add(&b"two"[..], 1000);
-        assert_eq!(body.joined.capacity(), 1000);
-        assert_eq!(body.into_bytes(), "onetwo");
+        body.add(&b"one"[..], Some(1000));
+        body.add(&b"two"[..], Some(1000));
+        assert_eq!((body.whole.capacity(), body.size_with(3)), (1000, 1000));
+        body.add(&b"six"[..], None);
+        assert_eq!(body.len(), 9);
+        assert_eq!(body.into_bytes(), "onetwosix");
+    }
+
+    #[test]
+    fn what_came_before_the_size_was_known_stands_first() {
+        let mut body = Gathered::default();
+        body.add(&b"one"[..], None);
+        body.add(&b"two"[..], None);
+        body.add(&b"six"[..], Some(9));
+        assert_eq!((body.len(), body.whole.capacity()), (9, 9));
+        assert_eq!(body.into_bytes(), "onetwosix");
     }
 }

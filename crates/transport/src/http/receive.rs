@@ -178,14 +178,13 @@ impl Received {
     ) -> Poll<Result<Step, Unread>> {
         loop {
             if let Some(piece) = &self.piece {
-                let most = expected.unwrap_or(limit);
-                let size = self.gathered.size_with(piece.len(), most);
+                let size = self.gathered.size_with(piece.len());
                 if size > room {
                     return Poll::Ready(Ok(Step::Large(size)));
                 }
-                let size = size.max(expected.unwrap_or_default().min(room));
                 if let Some(piece) = self.piece.take() {
-                    self.gathered.add(piece, size);
+                    let announced = expected.filter(|size| *size <= room);
+                    self.gathered.add(piece, announced);
                 }
                 if Some(self.gathered.len()) == expected {
                     // All is there; the end need not be waited for.

@@ -30,6 +30,7 @@ pub(super) struct Connection {
     pieces: std::vec::IntoIter<Vec<u8>>,
     buffer: BytesMut,
     remaining: Remaining,
+    last_read: usize,
     taken: usize,
 }
 
@@ -60,6 +61,7 @@ impl Connection {
             pieces: pieces.into_iter(),
             buffer: BytesMut::new(),
             remaining: Remaining::Nothing,
+            last_read: 0,
             taken: 0,
         }
     }

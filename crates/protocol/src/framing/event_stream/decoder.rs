@@ -83,6 +83,11 @@ impl EventDecoder {
         self.buffer.push(chunk, self.limit);
     }
 
+    /// Makes room at once for what will be [pushed](Self::push) in several parts.
+    pub fn reserve(&mut self, more: usize) {
+        self.buffer.reserve(more, self.limit);
+    }
+
     /// The next event, or what is wrong with a part of the stream, if enough of
     /// it has come.
     pub fn next_event(&mut self) -> Option<Result<Event, EventStreamError>> {
@@ -130,6 +135,21 @@ impl EventDecoder {
     /// alive.
     pub fn comments(&self) -> u64 {
         self.comments
+    }
+
+    /// How much there is of a line that has not ended, if it is kept.
+    pub fn unfinished(&self) -> usize {
+        self.buffer.len()
+    }
+
+    /// Gives up the event that the line [which has not ended](Self::unfinished) is of: with what stands
+    /// elsewhere it is too large. What comes next goes on within that line.
+    pub fn drop_unfinished(&mut self) -> EventStreamError {
+        let error = self.drop_event();
+        self.place = Place::Dropped;
+        self.buffer.clear();
+        self.buffer.shrink();
+        error
     }
 
     /// How many bytes the buffer holds or has ready to be filled.
@@ -311,6 +331,20 @@ mod tests {
         check("data\n\ndata\ndata\n\ndata:", &["-||-|-", "-|\n|-|-"]);
         check("data:test\n\ndata: test\n\n", &["-|test|-|-", "-|test|-|-"]);
         check("event: add\ndata: 7\n\n", &["add|7|-|-"]);
+    }
+
+    #[test]
+    fn a_line_that_is_given_up_takes_its_event_along_and_no_more() {
+        let mut decoder = EventDecoder::new();
+        decoder.push(b"data: one\n\ndata: tw");
+        assert_eq!(show(&decoder.next_event().unwrap()), "-|one|-|-");
+        assert!(decoder.next_event().is_none());
+        assert_eq!(decoder.unfinished(), 8);
+        assert_eq!(show(&Err(decoder.drop_unfinished())), "!b\"tw\"");
+        assert_eq!(decoder.unfinished(), 0);
+        decoder.push(b"o\ndata: of it\n\ndata: three\n\n");
+        assert_eq!(show(&decoder.next_event().unwrap()), "-|three|-|-");
+        assert!(decoder.next_event().is_none());
     }
 
     #[test]

@@ -38,6 +38,8 @@ pub(super) struct Connection {
     stream: Stream,
     /// What was read and not used yet.
     buffer: BytesMut,
+    /// How much of a body was read last.
+    last_read: usize,
     /// The request that is being written.
     outgoing: Vec<u8>,
     /// What is still to come of the answer's body.
@@ -84,6 +86,7 @@ impl Connection {
         Self {
             stream,
             buffer: BytesMut::new(),
+            last_read: 0,
             outgoing: Vec::new(),
             remaining: Remaining::Nothing,
             is_kept: true,

@@ -36,6 +36,8 @@ pub struct Incoming {
     decoder: Option<EventDecoder>,
     /// What came of events and waits for room.
     part: Option<Bytes>,
+    /// What came of a long line that goes on, and is not in the decoder yet.
+    line: Gathered,
     /// What may be held of it.
     place: Place,
     turn: Turn,
@@ -58,6 +60,7 @@ impl Incoming {
             encoding: unexpected_encoding(headers),
             decoder: None,
             part: None,
+            line: Gathered::default(),
             place: Place::small(),
             turn,
         };
@@ -78,17 +81,19 @@ impl Incoming {
             .connection
             .as_ref()
             .and_then(|connection| connection.announced());
-        let announced = announced.unwrap_or(0);
-        if announced > self.limit as u64 {
+        if let Some(announced) = announced
+            && announced > self.limit as u64
+        {
             return Err(self.too_large(announced));
         }
-        let announced = usize::try_from(announced).unwrap_or(usize::MAX);
+        let announced = announced.and_then(|size| usize::try_from(size).ok());
         let mut gathered = Gathered::default();
         while let Some(part) = self.next_part().await? {
             self.check_size(gathered.len().saturating_add(part.len()))?;
-            let size = gathered.size_with(part.len(), self.limit).max(announced);
+            let size = gathered.size_with(part.len());
+            let size = size.max(announced.unwrap_or_default());
             self.place.grow(self.pool.room(), size).await;
-            gathered.add(part, size);
+            gathered.add(part, announced);
         }
         Ok(gathered.into_bytes())
     }
@@ -117,23 +122,49 @@ impl Incoming {
                 None => {}
             }
             if let Some(part) = &self.part {
-                // It may have room for more than it will ever hold.
-                let size = decoder.allocated_with(part.len()).min(limit);
+                let held = self.line.len().saturating_add(part.len());
+                let end = memchr::memchr2(b'\r', b'\n', part);
+                // How long the line is so far, if it has begun and is wanted.
+                let line = match decoder.unfinished() {
+                    0 => 0,
+                    begun => begun + self.line.len() + end.unwrap_or(part.len()),
+                };
+                if line > limit {
+                    self.line = Gathered::default();
+                    self.place = Place::small();
+                    return Err(BodyError::Event(decoder.drop_unfinished()));
+                }
+                // It is joined once, when it has ended.
+                let is_kept = line > LONG && end.is_none();
+                let size = match is_kept {
+                    true => held.saturating_add(decoder.allocated()),
+                    // It may have room for more than it will ever hold.
+                    false => decoder.allocated_with(held).min(limit),
+                };
                 self.place.grow(self.pool.room(), size).await;
-                decoder.push(part);
-                self.part = None;
+                if let Some(part) = self.part.take() {
+                    self.line.add(part, None);
+                }
+                if !is_kept {
+                    decoder.reserve(held);
+                    for part in std::mem::take(&mut self.line).into_pieces() {
+                        decoder.push(&part);
+                    }
+                }
                 continue;
             }
             match self.next_part().await {
                 Ok(part @ Some(_)) => self.part = part,
                 Ok(None) => {
+                    let was_in_line = std::mem::take(&mut self.line).len() > 0;
                     let was_cut = self.decoder.as_mut().is_some_and(EventDecoder::finish);
-                    return match was_cut {
+                    return match was_in_line || was_cut {
                         true => Err(BodyError::Broken { source: None }),
                         false => Ok(None),
                     };
                 }
                 Err(error) => {
+                    self.line = Gathered::default();
                     if let Some(decoder) = &mut self.decoder {
                         decoder.finish();
                     }
@@ -296,3 +327,6 @@ fn unexpected_encoding(headers: &HeaderMap) -> Option<String> {
 }
 
 const LONGEST_NAME: usize = 64;
+
+/// Of a line that goes on, what is longer is not moved to where there is more room again and again.
+const LONG: usize = 64 * 1024;

@@ -33,6 +33,8 @@ pub(super) struct Wire<S> {
     buffer: BytesMut,
     /// How much of it was looked at for the end of a head.
     checked: usize,
+    /// How much of a body was read last.
+    last_read: usize,
     /// What is still to come of the body of this request.
     remaining: Remaining,
     /// The client waits to be told that its body is wanted.
@@ -72,6 +74,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
             stream,
             heads: HeadReader::new(bounds),
             buffer: BytesMut::new(),
+            last_read: 0,
             checked: 0,
             remaining: Remaining::Nothing,
             expects: false,
@@ -187,13 +190,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
             }
             let size = match self.remaining {
                 Remaining::Exactly(left) => usize::try_from(left).unwrap_or(usize::MAX),
-                _ => READ_SIZE,
+                // As long as there is always more, more is read at once.
+                _ => self.last_read.saturating_mul(2),
             };
             self.buffer.reserve(size.clamp(SMALLEST_READ, LARGEST_READ));
             let mut limited = (&mut self.stream).take(LARGEST_READ as u64);
             // It holds nothing between two polls.
             let reading = pin!(limited.read_buf(&mut self.buffer));
-            if ready!(reading.poll(cx))? == 0 {
+            self.last_read = ready!(reading.poll(cx))?;
+            if self.last_read == 0 {
                 return Poll::Ready(Err(io::Error::from(io::ErrorKind::UnexpectedEof).into()));
             }
         }

@@ -70,6 +70,50 @@ async fn an_event_that_is_too_large_is_dropped_and_the_stream_goes_on() {
 }
 
 #[tokio::test]
+async fn a_long_line_is_one_event_and_one_that_is_too_long_is_dropped() {
+    const LIMIT: usize = 1 << 20;
+    let (long, longer) = ("x".repeat(LIMIT - 100), "y".repeat(3 * LIMIT));
+    for (stream, expected) in [
+        (
+            format!("data: {long}\n\ndata: two\n\n"),
+            vec![Some(&*long), Some("two")],
+        ),
+        // What is said before counts as well.
+        (
+            format!("data: {long}\ndata: {long}\n\ndata: two\n\n"),
+            vec![None, Some("two")],
+        ),
+        (
+            format!("data: {longer}\n\ndata: two\n\n"),
+            vec![None, Some("two")],
+        ),
+        // A comment is not kept, however long it is.
+        (format!(": {longer}\n\ndata: two\n\n"), vec![Some("two")]),
+    ] {
+        let server = Raw::once(format!("{HEAD}\r\n{stream}")).await;
+        let client = client(|settings| settings.limits.bytes = LIMIT);
+        let mut body = client.send(post(&server.url("/mcp"))).await.unwrap().body;
+        for expected in expected {
+            match body.next_event().await {
+                Ok(event) => assert_eq!(event.unwrap().data, expected.unwrap()),
+                Err(BodyError::Event(EventStreamError::TooLarge { prefix, .. })) => {
+                    assert!(
+                        expected.is_none() && prefix.starts_with(b"x") | prefix.starts_with(b"y")
+                    );
+                }
+                Err(error) => panic!("{error:?}"),
+            }
+        }
+        assert_eq!(body.next_event().await.unwrap(), None);
+    }
+    let server = Raw::once(format!("{HEAD}\r\ndata: {long}")).await;
+    let client = client(|settings| settings.limits.bytes = LIMIT);
+    let mut body = client.send(post(&server.url("/mcp"))).await.unwrap().body;
+    let error = body.next_event().await.unwrap_err();
+    assert_eq!(error.to_string(), "the stream ended within an event");
+}
+
+#[tokio::test]
 async fn a_future_that_is_dropped_loses_no_event() {
     let server = Raw::start(|_, mut peer| async move {
         peer.request().await;

@@ -45,9 +45,11 @@ impl Connection {
             }
             let size = match self.remaining {
                 Remaining::Exactly(left) => usize::try_from(left).unwrap_or(usize::MAX),
-                _ => READ_SIZE,
+                // As long as there is always more, more is read at once.
+                _ => self.last_read.saturating_mul(2),
             };
             let count = ready!(self.poll_read(cx, size.clamp(READ_SIZE, LARGEST_READ)))?;
+            self.last_read = count;
             if count == 0 {
                 return Poll::Ready(match self.remaining {
                     Remaining::UntilClosed => {
