@@ -32,12 +32,12 @@ pub struct Incoming {
     limit: usize,
     received: u64,
     /// An encoding that was not asked for.
-    encoding: Option<String>,
+    encoding: Option<Box<str>>,
     decoder: Option<EventDecoder>,
     /// What came of events and waits for room.
     part: Option<Bytes>,
     /// What came of a long line that goes on, and is not in the decoder yet.
-    line: Gathered,
+    line: Option<Box<Gathered>>,
     /// What may be held of it.
     place: Place,
     turn: Turn,
@@ -60,7 +60,7 @@ impl Incoming {
             encoding: unexpected_encoding(headers),
             decoder: None,
             part: None,
-            line: Gathered::default(),
+            line: None,
             place: Place::small(),
             turn,
         };
@@ -122,41 +122,21 @@ impl Incoming {
                 None => {}
             }
             if let Some(part) = &self.part {
-                let held = self.line.len().saturating_add(part.len());
-                let end = memchr::memchr2(b'\r', b'\n', part);
-                // How long the line is so far, if it has begun and is wanted.
-                let line = match decoder.unfinished() {
-                    0 => 0,
-                    begun => begun + self.line.len() + end.unwrap_or(part.len()),
-                };
-                if line > limit {
-                    self.line = Gathered::default();
+                if self.line_with(part).0 > limit {
+                    self.line = None;
                     self.place = Place::small();
-                    return Err(BodyError::Event(decoder.drop_unfinished()));
+                    let error = self.decoder.as_mut().map(EventDecoder::drop_unfinished);
+                    return error.map_or(Ok(None), |error| Err(BodyError::Event(error)));
                 }
-                // It is joined once, when it has ended.
-                let is_kept = line > LONG && end.is_none();
-                let size = match is_kept {
-                    true => held.saturating_add(decoder.allocated()),
-                    // It may have room for more than it will ever hold.
-                    false => decoder.allocated_with(held).min(limit),
-                };
+                let size = self.size_with(part);
                 self.place.grow(self.pool.room(), size).await;
-                if let Some(part) = self.part.take() {
-                    self.line.add(part, None);
-                }
-                if !is_kept {
-                    decoder.reserve(held);
-                    for part in std::mem::take(&mut self.line).into_pieces() {
-                        decoder.push(&part);
-                    }
-                }
+                self.take_part();
                 continue;
             }
             match self.next_part().await {
                 Ok(part @ Some(_)) => self.part = part,
                 Ok(None) => {
-                    let was_in_line = std::mem::take(&mut self.line).len() > 0;
+                    let was_in_line = self.line.take().is_some();
                     let was_cut = self.decoder.as_mut().is_some_and(EventDecoder::finish);
                     return match was_in_line || was_cut {
                         true => Err(BodyError::Broken { source: None }),
@@ -164,7 +144,7 @@ impl Incoming {
                     };
                 }
                 Err(error) => {
-                    self.line = Gathered::default();
+                    self.line = None;
                     if let Some(decoder) = &mut self.decoder {
                         decoder.finish();
                     }
@@ -172,6 +152,57 @@ impl Incoming {
                 }
             }
         }
+    }
+
+    /// How long the line is with this part, if it has begun and is wanted, and whether it goes on.
+    fn line_with(&self, part: &[u8]) -> (usize, bool) {
+        let end = memchr::memchr2(b'\r', b'\n', part);
+        let line = match self.decoder.as_ref().map_or(0, EventDecoder::unfinished) {
+            0 => 0,
+            begun => begun + self.kept() + end.unwrap_or(part.len()),
+        };
+        (line, end.is_none())
+    }
+
+    /// Does this part stay with what came of a long line, which is joined when it has ended?
+    fn is_kept(&self, part: &[u8]) -> bool {
+        let (line, goes_on) = self.line_with(part);
+        line > LONG && goes_on
+    }
+
+    /// What is kept of a long line.
+    fn kept(&self) -> usize {
+        self.line.as_ref().map_or(0, |line| line.len())
+    }
+
+    /// What all that came of this event takes up with this part.
+    fn size_with(&self, part: &[u8]) -> usize {
+        let held = self.kept().saturating_add(part.len());
+        match &self.decoder {
+            None => held,
+            Some(decoder) if self.is_kept(part) => held.saturating_add(decoder.allocated()),
+            // It may have room for more than it will ever hold.
+            Some(decoder) => decoder.allocated_with(held).min(self.limit),
+        }
+    }
+
+    /// Gives the part that waits to the decoder, with what was kept before it, or keeps it too.
+    fn take_part(&mut self) {
+        let part = self.part.take().unwrap_or_default();
+        if self.is_kept(&part) {
+            self.line.get_or_insert_default().add(part, None);
+            return;
+        }
+        let held = self.kept().saturating_add(part.len());
+        let line = self.line.take();
+        let Some(decoder) = &mut self.decoder else {
+            return;
+        };
+        decoder.reserve(held);
+        for part in line.map_or_else(Vec::new, |line| line.into_pieces()) {
+            decoder.push(&part);
+        }
+        decoder.push(&part);
     }
 
     /// The id to resume the stream from, if its events have any.
@@ -226,7 +257,7 @@ impl Incoming {
     fn check_encoding(&self) -> Result<(), BodyError> {
         match &self.encoding {
             Some(found) => Err(BodyError::Encoding {
-                found: found.clone(),
+                found: found.to_string(),
             }),
             None => Ok(()),
         }
@@ -304,7 +335,7 @@ impl Error for BodyError {
 }
 
 /// An encoding of the body other than the one that was asked for.
-fn unexpected_encoding(headers: &HeaderMap) -> Option<String> {
+fn unexpected_encoding(headers: &HeaderMap) -> Option<Box<str>> {
     if !headers.contains_key(CONTENT_ENCODING) && !headers.contains_key(TRANSFER_ENCODING) {
         return None;
     }

@@ -168,8 +168,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
         }
         let outcome = ready!(self.poll_step(cx));
         match &outcome {
-            Ok(Some(_)) => {}
-            Ok(None) => self.remaining = Remaining::Nothing,
+            // Whoever knows the length need not ask for the end.
+            Ok(Some(_)) if !matches!(self.remaining, Remaining::Exactly(0)) => {}
+            Ok(_) => self.remaining = Remaining::Nothing,
             Err(_) => self.remaining = Remaining::Broken,
         }
         Poll::Ready(outcome.transpose())

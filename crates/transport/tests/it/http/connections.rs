@@ -88,6 +88,41 @@ async fn a_long_call_and_a_long_stream_are_left_alone() {
     assert!(server.seen.try_recv().is_err());
 }
 
+#[tokio::test]
+async fn a_client_that_goes_before_its_answer_is_noticed_however_its_body_came() {
+    let mut server = Server::start(|_| {}).await;
+    let whole = call("wait");
+    let (head, body) = whole.split_once("\r\n\r\n").unwrap();
+    let lines = head
+        .lines()
+        .filter(|line| !line.starts_with("content-length"));
+    let lines: Vec<&str> = lines.collect();
+    let chunked = format!("{}\r\ntransfer-encoding: chunked", lines.join("\r\n"));
+    let chunk = format!("{:x}\r\n{body}\r\n0\r\n\r\n", body.len());
+    let (begins, ends) = body.split_at(9);
+    for pieces in [
+        vec![whole.clone()],
+        vec![format!("{head}\r\n\r\n"), body.to_owned()],
+        vec![format!("{head}\r\n\r\n{begins}"), ends.to_owned()],
+        vec![format!("{chunked}\r\n\r\n"), chunk],
+    ] {
+        let mut client = server.connect().await;
+        for (place, piece) in pieces.iter().enumerate() {
+            if place > 0 {
+                // So that what was written is read before this comes.
+                let mut other = server.connect().await;
+                other.write(&call("ping")).await;
+                other.response().await;
+                assert_eq!(server.next_seen().await, "post ping");
+            }
+            client.write(piece).await;
+        }
+        assert_eq!(server.next_seen().await, "waiting", "{pieces:?}");
+        drop(client);
+        assert_eq!(server.next_seen().await, "dropped", "{pieces:?}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_client_that_takes_nothing_is_given_up() {
     let (mut server, refusals) = counted().await;
