@@ -9,8 +9,10 @@
 //!    asks such endpoints, with what `credentials` prove
 //! 4. `process`, with the feature `connect`: servers that are started as child processes;
 //!    `Escaped`: what a peer wrote, safe to print
-//! 5. [`watch`]: a value that changes, and those who wait for that; [`turn`]: how long one task may go on
+//! 5. [`watch`]: a value that changes, and those who wait for that; [`turn`]: how long one task may go on;
+//!    [`calendar`]: days as dates
 
+pub mod calendar;
 #[cfg(feature = "connect")]
 pub mod credentials;
 #[cfg(feature = "connect")]

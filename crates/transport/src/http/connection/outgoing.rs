@@ -16,6 +16,8 @@ use http::StatusCode;
 use http::response::Parts;
 use tokio::io::AsyncWrite;
 
+use crate::calendar::{DAY, date};
+
 /// Bytes that are not written yet.
 #[derive(Debug, Default)]
 pub(super) struct Outgoing {
@@ -220,25 +222,14 @@ fn last_line() -> [u8; 39] {
 fn date_at(seconds: u64) -> [u8; 29] {
     // 9999 has four digits as well; no clock is later.
     let seconds = seconds.min(253_402_300_799);
-    let (days, second) = (seconds / 86_400, seconds % 86_400);
-    // Years that begin in March, since 0000, so that a leap day is their last.
-    let since = days + 719_468;
-    let (era, day) = (since / 146_097, since % 146_097);
-    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let day = day - (153 * month + 2) / 5 + 1;
-    let (month, next) = match month {
-        0..=9 => (month + 2, 0),
-        _ => (month - 10, 1),
-    };
-    let year = era * 400 + year + next;
+    let (days, second) = (seconds / DAY, seconds % DAY);
+    let (year, month, day) = date(days);
     let name = |names: &'static str, at: u64| {
         let at = usize::try_from(at).unwrap_or_default() * 3;
         names.get(at..at + 3).unwrap_or_default()
     };
     let weekday = name("ThuFriSatSunMonTueWed", days % 7);
-    let month = name("JanFebMarAprMayJunJulAugSepOctNovDec", month);
+    let month = name("JanFebMarAprMayJunJulAugSepOctNovDec", month - 1);
     let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
     let mut text = [b' '; 29];
     // It has 29 letters, since no part is longer than it should be.
