@@ -9,12 +9,11 @@ use std::io;
 use std::sync::Arc;
 
 use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE};
-use http::request::Parts;
 use http::{HeaderValue, Method, Response, StatusCode, Uri};
 use switchboard_hub::{Hub, MemberState, PROMETHEUS_CONTENT_TYPE};
 use switchboard_protocol::http::server::Fields;
 use switchboard_server::access::Access;
-use switchboard_server::transport::http::{Body, HttpSettings};
+use switchboard_server::transport::http::{Body, HttpSettings, RequestHead};
 use switchboard_server::{Directed, HttpService, Reception, Site, serve_endpoints};
 use tokio::net::TcpListener;
 
@@ -86,7 +85,7 @@ struct FrontDesk {
 }
 
 impl Reception for FrontDesk {
-    fn direct<'a>(&'a self, head: &'a mut Parts, endpoints: &[HttpService]) -> Directed<'a> {
+    fn direct<'a>(&'a self, head: &'a mut RequestHead, endpoints: &[HttpService]) -> Directed<'a> {
         let question = match head.uri.path() {
             "/healthz" | "/livez" => Question::Alive,
             "/readyz" => Question::Ready,
@@ -132,7 +131,7 @@ enum Question {
 
 impl FrontDesk {
     /// The endpoint that a request is for: by its path, or by the key of its caller.
-    fn endpoint_of(&self, head: &mut Parts) -> usize {
+    fn endpoint_of(&self, head: &mut RequestHead) -> usize {
         if self.profiles.is_empty() {
             return 0;
         }
@@ -158,14 +157,14 @@ impl FrontDesk {
     }
 
     /// Makes a request one for the path of a profile.
-    fn lead(&self, head: &mut Parts, place: usize) {
+    fn lead(&self, head: &mut RequestHead, place: usize) {
         let Some(name) = self.profiles.get(place) else {
             return;
         };
         let mut parts = head.uri.clone().into_parts();
         parts.path_and_query = format!("{}/{name}", self.path).parse().ok();
         if let Ok(uri) = Uri::from_parts(parts) {
-            head.uri = uri;
+            head.to_mut().uri = uri;
         }
     }
 
@@ -232,7 +231,7 @@ impl FrontDesk {
         }
     }
 
-    async fn numbers(&self, head: &Parts, sessions: usize) -> Response<Body> {
+    async fn numbers(&self, head: &RequestHead, sessions: usize) -> Response<Body> {
         if self.door.is_locked() {
             let whole = DoorOf {
                 door: Arc::clone(&self.door),

@@ -29,7 +29,7 @@ use switchboard_protocol::types::{
     ClientCapabilities, LoggingLevel, LoggingMessageNotificationParams, Meta,
 };
 use switchboard_protocol::{Era, Payload, RawJson, Revision};
-use switchboard_transport::http::Principal;
+use switchboard_transport::http::{Principal, RequestHead};
 use tokio::sync::Notify;
 
 use crate::connection::Connection;
@@ -69,7 +69,7 @@ struct Inner {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Visitor {
     pub(crate) principal: Option<Arc<Principal>>,
-    pub(crate) headers: Option<Arc<HeaderMap>>,
+    pub(crate) head: Option<RequestHead>,
 }
 
 impl Context {
@@ -110,7 +110,7 @@ impl Context {
             serve,
             visitor: Visitor {
                 principal,
-                headers: None,
+                head: None,
             },
             deadline: self.0.deadline,
             grant: OnceLock::new(),
@@ -167,7 +167,7 @@ impl Context {
 
     /// The headers of the request, over HTTP.
     pub fn headers(&self) -> Option<&HeaderMap> {
-        self.0.visitor.headers.as_deref()
+        self.0.visitor.head.as_ref().map(|head| &head.headers)
     }
 
     /// Arguments that headers of the request repeat must be the same there: in the stateless era,

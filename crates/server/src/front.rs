@@ -8,9 +8,9 @@ use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use http::request::Parts;
-use http::{Request, Response};
-use switchboard_transport::http::{Body, Front, HttpSettings, serve};
+use http::Response;
+use switchboard_transport::http::{Body, Front, HttpSettings, Incoming, RequestHead, serve};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 
 use crate::site::{HttpService, sweep_all};
@@ -19,7 +19,7 @@ use crate::site::{HttpService, sweep_all};
 pub trait Reception: Send + Sync + 'static {
     /// Who answers a request with this head, of these endpoints or beside them. The head may be
     /// changed before it goes on, its path for instance.
-    fn direct<'a>(&'a self, head: &'a mut Parts, endpoints: &[HttpService]) -> Directed<'a>;
+    fn direct<'a>(&'a self, head: &'a mut RequestHead, endpoints: &[HttpService]) -> Directed<'a>;
 }
 
 /// Who answers a request.
@@ -88,17 +88,15 @@ impl Front for Hall {
         &self.0.settings
     }
 
-    async fn answer<B>(&self, request: Request<B>) -> Response<Body>
+    async fn answer<S>(&self, mut head: RequestHead, body: Incoming<S>) -> Response<Body>
     where
-        B: http_body::Body + Send,
-        B::Data: Send,
+        S: AsyncRead + AsyncWrite + Unpin + Send,
     {
-        let (mut head, body) = request.into_parts();
         let endpoint = match self.0.reception.direct(&mut head, &self.0.endpoints) {
             Directed::Endpoint(endpoint) => endpoint,
             Directed::Answer(answer) => return answer.await,
         };
-        endpoint.handle(Request::from_parts(head, body)).await
+        endpoint.answer(head, body).await
     }
 
     fn stopping(&self) {

@@ -373,7 +373,7 @@ impl Host for Conversations {
             Some(conversation) => {
                 let visitor = Visitor {
                     principal: post.principal,
-                    headers: Some(Arc::new(post.headers)),
+                    head: Some(post.head),
                 };
                 conversation.receive_shared(post.frame, visitor);
                 accepted()

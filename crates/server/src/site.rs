@@ -11,7 +11,9 @@ use std::task::{Context as TaskContext, Poll};
 use ::http::{Request, Response};
 use switchboard_protocol::http::origin::Guard;
 use switchboard_protocol::{Refusals, Revision};
-use switchboard_transport::http::{Body, Endpoint, Host, HttpSettings, serve};
+use switchboard_transport::http::{
+    Body, Endpoint, Host, HttpSettings, Incoming, RequestHead, serve,
+};
 use switchboard_transport::stdio;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, ToSocketAddrs};
@@ -247,6 +249,19 @@ impl HttpService {
         B::Data: Send,
     {
         self.0.handle(request)
+    }
+
+    /// The same for a request that came on a connection of this crate, as a part of the future of
+    /// [`Front::answer`](switchboard_transport::http::Front::answer).
+    pub fn answer<S>(
+        &self,
+        head: RequestHead,
+        body: Incoming<S>,
+    ) -> impl Future<Output = Response<Body>> + Send
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send,
+    {
+        self.0.answer(head, body)
     }
 
     /// How many sessions of the handshake era there are.

@@ -8,9 +8,11 @@ use std::task::{Context, Poll};
 
 use bytes::Buf;
 use http::header::HeaderName;
-use http::{HeaderValue, Method, Request, Response, StatusCode, Uri};
+use http::{HeaderValue, Method, Response, StatusCode, Uri};
 use switchboard_protocol::Revision;
-use switchboard_server::transport::http::{Body, Front, HttpSettings, serve_stream};
+use switchboard_server::transport::http::{
+    Body, Front, HttpSettings, Incoming, RequestHead, serve_stream,
+};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::runtime::{Builder, Runtime};
 
@@ -129,7 +131,8 @@ fn read(stream: &[u8]) -> Option<Plain> {
     };
     Some(Plain {
         head: format!("{method} {target}"),
-        headers: request.headers.len(),
+        // How long the body is, the body says.
+        headers: request.headers.len() - lengths.len(),
         length,
         is_kept,
         body,
@@ -171,12 +174,10 @@ impl Front for Door {
         &self.0.settings
     }
 
-    async fn answer<B>(&self, request: Request<B>) -> Response<Body>
+    async fn answer<S>(&self, head: RequestHead, body: Incoming<S>) -> Response<Body>
     where
-        B: http_body::Body + Send,
-        B::Data: Send,
+        S: AsyncRead + AsyncWrite + Unpin + Send,
     {
-        let (head, body) = request.into_parts();
         let mut body = std::pin::pin!(body);
         let mut whole = Some(Vec::new());
         while let Some(frame) = std::future::poll_fn(|cx| body.as_mut().poll_frame(cx)).await {

@@ -5,6 +5,7 @@
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use bytes::Bytes;
+use http::HeaderName;
 use memchr::memmem::Finder;
 use switchboard_client::{OnBehalf, Payload};
 use switchboard_hub::{ToolEntry, TraceContext};
@@ -173,12 +174,12 @@ fn of_meta(params: &Payload) -> Option<TraceContext> {
 /// The span of the client that its HTTP request names, for clients whose calls name none.
 fn of_headers(context: &Context) -> Option<TraceContext> {
     let headers = context.headers()?;
-    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-    let mut parent = TraceContext::parse(text("traceparent")?).ok()?;
-    if let Some(state) = text("tracestate") {
+    let text = |name: &HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
+    let mut parent = TraceContext::parse(text(&TRACE_PARENT)?).ok()?;
+    if let Some(state) = text(&TRACE_STATE) {
         parent = parent.with_state(state);
     }
-    if let Some(baggage) = text("baggage") {
+    if let Some(baggage) = text(&BAGGAGE) {
         parent = parent.with_baggage(baggage);
     }
     Some(parent)
@@ -199,6 +200,11 @@ pub(super) fn check_headers(context: &Context, entry: &ToolEntry) -> Result<(), 
         Err(_) => Ok(()),
     }
 }
+
+// As headers; looking for a name that was read before costs less.
+static TRACE_PARENT: HeaderName = HeaderName::from_static("traceparent");
+static TRACE_STATE: HeaderName = HeaderName::from_static("tracestate");
+static BAGGAGE: HeaderName = HeaderName::from_static("baggage");
 
 static ANNOTATION: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\"x-mcp-header\""));
 static TRACEPARENT: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(meta_key::TRACEPARENT));

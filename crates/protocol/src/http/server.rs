@@ -32,7 +32,7 @@ mod body;
 mod head;
 mod refusal;
 
-pub use super::fields::Fields;
+pub use super::fields::{Fields, KnownFields};
 pub use answer::{Stage, answer_headers, begin_answer, status_for};
 pub use body::{Body, LastMeta};
 pub use head::{Endpoint, Head, check_head};

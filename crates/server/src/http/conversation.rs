@@ -35,7 +35,7 @@ use self::handlers::Begun;
 use self::locked::Locked;
 use super::Home;
 use super::lane::{First, Lanes, Resumes};
-use super::waiting::{Later, Taken, Waiting};
+use super::waiting::{Later, Patience, Taken, Waiting};
 use crate::clock;
 use crate::connection::Connection;
 use crate::context::{Context, Visitor};
@@ -165,10 +165,9 @@ impl Conversation {
     pub(super) fn take(self: &Arc<Self>, now: Instant, post: Post) -> Taken {
         let era = post.admission.era();
         let accepts = post.accepted;
-        let headers = Arc::new(post.headers);
         let visitor = Visitor {
             principal: post.principal,
-            headers: Some(Arc::clone(&headers)),
+            head: Some(post.head),
         };
         if let Some(principal) = &visitor.principal {
             // A session has one caller, and a request that stands alone has too.
@@ -194,7 +193,7 @@ impl Conversation {
                 drop(state);
                 match self.begin(now, context) {
                     Begun::Answered(reply) => {
-                        return Taken::Answered(reply.response(era, headers));
+                        return Taken::Answered(reply.response(era));
                     }
                     Begun::Waits => {}
                     Begun::IsAsked(key) => handler = Some(key),
@@ -210,10 +209,10 @@ impl Conversation {
                 self.go_on(state, out, &visitor);
             }
         }
-        let patience = self.stream_settings().keep_alive;
+        let patience = Patience::new(now, self.stream_settings().keep_alive, post.is_asked_again);
         // From here on, being dropped means that the client has gone.
         let waiting = Waiting::new(Arc::clone(self), lane, handler, patience);
-        Taken::Waiting(Later::new(waiting, era, accepts, headers))
+        Taken::Waiting(Later::new(waiting, era, accepts))
     }
 
     /// Takes in what a client of 2024-11-05 posted; it is answered on the one stream.

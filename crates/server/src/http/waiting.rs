@@ -5,23 +5,24 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context as TaskContext, Poll};
-use std::time::Duration;
+use std::task::{Context as TaskContext, Poll, ready};
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::header::RETRY_AFTER;
-use http::{HeaderMap, HeaderValue, Response, StatusCode};
+use http::{HeaderValue, Response, StatusCode};
 use switchboard_protocol::Era;
 use switchboard_protocol::http::negotiate::{Accepted, Format};
 use switchboard_protocol::http::server::{Stage, begin_answer, status_for};
 use switchboard_protocol::jsonrpc::{self, ErrorCode, Message};
 use switchboard_protocol::machine::Lane;
 use switchboard_protocol::machine::server::ServeKey;
-use switchboard_transport::http::{Body, accepted, event_stream, events, json, json_in};
+use switchboard_transport::http::{Body, accepted, event_stream, events, json};
 use tokio::time::{Sleep, sleep};
 
 use super::conversation::Conversation;
 use super::lane::First;
+use crate::clock;
 
 /// A POST that was taken in.
 pub(super) enum Taken {
@@ -41,7 +42,7 @@ pub(super) enum Ready {
 
 impl Ready {
     /// The response to a client that takes JSON.
-    pub(super) fn response(self, era: Era, headers: Arc<HeaderMap>) -> Response<Body> {
+    pub(super) fn response(self, era: Era) -> Response<Body> {
         let (status, text) = match self {
             Self::Text(text) => (StatusCode::OK, text),
             Self::Response(response) => {
@@ -51,10 +52,10 @@ impl Ready {
                 };
                 let later = retry_after(&response);
                 let message = Message::from(response);
-                return with_retry(json_in(room(headers), status, &message), later);
+                return with_retry(json(status, &message), later);
             }
         };
-        json_in(room(headers), status, text)
+        json(status, text)
     }
 }
 
@@ -63,21 +64,14 @@ pub(super) struct Later {
     waiting: Waiting,
     era: Era,
     accepts: Accepted,
-    headers: Arc<HeaderMap>,
 }
 
 impl Later {
-    pub(super) const fn new(
-        waiting: Waiting,
-        era: Era,
-        accepts: Accepted,
-        headers: Arc<HeaderMap>,
-    ) -> Self {
+    pub(super) const fn new(waiting: Waiting, era: Era, accepts: Accepted) -> Self {
         Self {
             waiting,
             era,
             accepts,
-            headers,
         }
     }
 
@@ -94,8 +88,7 @@ impl Later {
                             Message::Response(response) => retry_after(response),
                             _ => None,
                         };
-                        let response = json_in(room(self.headers), status, &message);
-                        with_retry(response, later)
+                        with_retry(json(status, &message), later)
                     }
                     Some(_) => one_event(&self.waiting.conversation, &message),
                     None => accepted(),
@@ -125,38 +118,85 @@ fn with_retry(mut response: Response<Body>, later: Option<Duration>) -> Response
     response
 }
 
-/// The room of headers, unless a handler has kept them.
-fn room(headers: Arc<HeaderMap>) -> HeaderMap {
-    Arc::into_inner(headers).unwrap_or_default()
-}
-
 /// Waits for what a POST is answered with. If it is dropped before, the client has gone.
 pub(super) struct Waiting {
     conversation: Arc<Conversation>,
     lane: Lane,
     /// Its handler, as long as it is to be asked here.
     handler: Option<ServeKey>,
-    patience: Duration,
-    /// Made when something must be waited for.
-    timer: Option<Pin<Box<Sleep>>>,
+    patience: Patience,
+    has_waited: bool,
     is_answered: bool,
 }
 
+/// How long there may be silence before a stream is begun, so that nobody between takes the
+/// connection for dead.
+pub(super) struct Patience {
+    lasts: Duration,
+    watch: Watch,
+}
+
+/// How the end of a patience is noticed.
+enum Watch {
+    /// Whoever waits for the response asks again by himself, and a timer would cost more than most of
+    /// a call. Since when there is silence, once there is any.
+    Asked { since: Instant, has_waited: bool },
+    /// Made when something must be waited for.
+    Timer(Option<Pin<Box<Sleep>>>),
+}
+
+impl Patience {
+    pub(super) fn new(now: Instant, lasts: Duration, is_asked_again: bool) -> Self {
+        Self {
+            lasts: lasts.max(SHORTEST_PATIENCE),
+            watch: match is_asked_again {
+                true => Watch::Asked {
+                    since: now,
+                    has_waited: false,
+                },
+                false => Watch::Timer(None),
+            },
+        }
+    }
+
+    /// Ready when it is over; then it begins anew.
+    fn poll_end(&mut self, task: &mut TaskContext<'_>) -> Poll<()> {
+        match &mut self.watch {
+            Watch::Asked { since, has_waited } => {
+                if !std::mem::replace(has_waited, true) {
+                    return Poll::Pending;
+                }
+                let now = clock::now();
+                if now.saturating_duration_since(*since) < self.lasts {
+                    return Poll::Pending;
+                }
+                *since = now;
+            }
+            Watch::Timer(timer) => {
+                let timer = timer.get_or_insert_with(|| Box::pin(sleep(self.lasts)));
+                ready!(timer.as_mut().poll(task));
+                timer
+                    .as_mut()
+                    .reset(tokio::time::Instant::now() + self.lasts);
+            }
+        }
+        Poll::Ready(())
+    }
+}
+
 impl Waiting {
-    /// Waits; after so much silence a stream is begun, so that nobody between takes the
-    /// connection for dead.
-    pub(super) fn new(
+    pub(super) const fn new(
         conversation: Arc<Conversation>,
         lane: Lane,
         handler: Option<ServeKey>,
-        patience: Duration,
+        patience: Patience,
     ) -> Self {
         Self {
             conversation,
             lane,
             handler,
-            patience: patience.max(SHORTEST_PATIENCE),
-            timer: None,
+            patience,
+            has_waited: false,
             is_answered: false,
         }
     }
@@ -188,19 +228,12 @@ impl Future for Waiting {
                 self.part();
                 return Poll::Ready(first);
             }
-            if self.timer.is_none() {
+            if !std::mem::replace(&mut self.has_waited, true) {
                 self.conversation.join_waiting();
             }
-            let patience = self.patience;
-            let timer = self.timer.get_or_insert_with(|| Box::pin(sleep(patience)));
-            match timer.as_mut().poll(task) {
-                Poll::Pending => return Poll::Pending,
-                Poll::Ready(()) => {
-                    // A client that takes no stream goes on waiting.
-                    timer.as_mut().reset(tokio::time::Instant::now() + patience);
-                    self.conversation.begin_stream(self.lane);
-                }
-            }
+            ready!(self.patience.poll_end(task));
+            // A client that takes no stream goes on waiting.
+            self.conversation.begin_stream(self.lane);
         }
     }
 }

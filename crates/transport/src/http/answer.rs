@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER};
-use http::{HeaderMap, HeaderValue, Response, StatusCode};
+use http::{HeaderValue, Response, StatusCode};
 use switchboard_protocol::http::header::ACCEL_BUFFERING;
 use switchboard_protocol::http::server::{self, Refusal};
 use switchboard_protocol::jsonrpc::{self, ErrorObject, Frame, Malformed, Message};
@@ -16,18 +16,8 @@ use super::Body;
 
 /// A JSON text.
 pub fn json(status: StatusCode, text: impl Into<Body>) -> Response<Body> {
-    json_in(HeaderMap::new(), status, text)
-}
-
-/// A JSON text, in the room of headers that nobody needs any more: those of the request.
-pub fn json_in(mut room: HeaderMap, status: StatusCode, text: impl Into<Body>) -> Response<Body> {
-    if room.capacity() > MOST_ROOM {
-        room = HeaderMap::new();
-    }
-    room.clear();
-    room.insert(CONTENT_TYPE, JSON);
     let mut response = bare(status, text.into());
-    *response.headers_mut() = room;
+    response.headers_mut().insert(CONTENT_TYPE, JSON);
     response
 }
 
@@ -90,8 +80,5 @@ pub(super) fn bare(status: StatusCode, body: Body) -> Response<Body> {
 }
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
-
-// A response may be written for long: the headers of nearly all requests fit, in about 3 KiB.
-const MOST_ROOM: usize = 24;
 
 const EVENT_STREAM: HeaderValue = HeaderValue::from_static("text/event-stream");

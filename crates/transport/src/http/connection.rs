@@ -19,12 +19,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
-use http::{Method, Request, Response, Version};
+use http::{Method, Response, Version};
 use http_body::Body as _;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::Notify;
 
-use super::{Body, Front};
+use super::{Body, Front, RequestHead};
 use crate::turn::Turn;
 
 mod head;
@@ -34,7 +34,7 @@ mod watch;
 mod wire;
 
 use self::head::{Bounds, Head, Refused};
-use self::incoming::Incoming;
+pub use self::incoming::Incoming;
 use self::outgoing::{Ending, ending};
 use self::watch::Watch;
 use self::wire::Wire;
@@ -118,9 +118,9 @@ where
             Poll::Ready(next.map(|head| head.map(|head| asked(wire, head))))
         });
         let is_last = match next.await {
-            Ok(Some((request, asked))) => {
+            Ok(Some((request, body, asked))) => {
                 // Here and not in a function of its own: what is large is moved with each of them.
-                let mut answer = pin!(front.answer(request));
+                let mut answer = pin!(front.answer(request, body));
                 let response = poll_fn(|cx| match answer.as_mut().poll(cx) {
                     Poll::Ready(response) => Poll::Ready(Some(response)),
                     // Nobody waits for it any more.
@@ -145,20 +145,17 @@ where
 }
 
 /// A request, and how much of its response depends on it.
-fn asked<S>(wire: &Arc<Mutex<Wire<S>>>, head: Head) -> (Request<Incoming<S>>, Asked)
+fn asked<S>(wire: &Arc<Mutex<Wire<S>>>, head: Head) -> (RequestHead, Incoming<S>, Asked)
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
     let asked = Asked::of(&head);
     let wire_now = lock(wire);
     let body = match wire_now.left() {
-        (0, Some(0)) => Incoming::Whole(head.body),
-        _ => Incoming::Coming {
-            wire: Arc::clone(wire),
-            request: wire_now.progress.requests,
-        },
+        (0, Some(0)) => Incoming::whole(head.body),
+        _ => Incoming::coming(Arc::clone(wire), wire_now.progress.requests),
     };
-    (Request::from_parts(head.parts, body), asked)
+    (head.request, body, asked)
 }
 
 /// What of a request its response depends on.
@@ -179,8 +176,8 @@ impl Asked {
 
     fn of(head: &Head) -> Self {
         Self {
-            is_head: head.parts.method == Method::HEAD,
-            knows_chunks: head.parts.version == Version::HTTP_11,
+            is_head: head.request.method == Method::HEAD,
+            knows_chunks: head.request.version == Version::HTTP_11,
             is_kept: head.is_kept,
         }
     }

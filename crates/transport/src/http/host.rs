@@ -13,7 +13,7 @@ use std::fmt::Write as _;
 use std::future::{Future, ready};
 use std::sync::Arc;
 
-use http::{Extensions, HeaderMap, Response, StatusCode};
+use http::{Response, StatusCode};
 use switchboard_protocol::framing::Event;
 use switchboard_protocol::http::negotiate::Accepted;
 use switchboard_protocol::http::old_sse;
@@ -22,7 +22,7 @@ use switchboard_protocol::http::session::SessionId;
 use switchboard_protocol::jsonrpc::{Frame, Malformed};
 
 use super::answer::bare;
-use super::{Body, Principal};
+use super::{Body, Principal, RequestHead};
 
 /// Serves what an [`Endpoint`](super::Endpoint) lets in.
 pub trait Host: Send + Sync + 'static {
@@ -66,12 +66,13 @@ pub struct Post {
     pub frame: Result<Frame, Malformed>,
     /// The formats the answer may have.
     pub accepted: Accepted,
-    /// All headers of the request.
-    pub headers: HeaderMap,
-    /// What layers in front of the endpoint left there.
-    pub extensions: Extensions,
+    /// The head of the request, with what layers in front of the endpoint left there.
+    pub head: RequestHead,
     /// Who sent it, where that is asked.
     pub principal: Option<Arc<Principal>>,
+    /// Whoever waits for the response asks again by himself, several times within
+    /// [`StreamSettings::keep_alive`](super::StreamSettings::keep_alive): the host needs no timer.
+    pub is_asked_again: bool,
 }
 
 /// A client that wants to listen.
@@ -82,10 +83,8 @@ pub struct Get {
     pub session: Option<SessionId>,
     /// The last event it has seen, as it was sent.
     pub last_event_id: Option<String>,
-    /// All headers of the request.
-    pub headers: HeaderMap,
-    /// What layers in front of the endpoint left there.
-    pub extensions: Extensions,
+    /// The head of the request, with what layers in front of the endpoint left there.
+    pub head: RequestHead,
     /// Who it is, where that is asked.
     pub principal: Option<Arc<Principal>>,
 }
@@ -106,10 +105,8 @@ pub struct Delete {
 pub struct OldGet {
     /// Where its messages will go, without the session.
     pub(super) post_to: String,
-    /// All headers of the request.
-    pub headers: HeaderMap,
-    /// What layers in front of the endpoint left there.
-    pub extensions: Extensions,
+    /// The head of the request, with what layers in front of the endpoint left there.
+    pub head: RequestHead,
     /// Who it is, where that is asked.
     pub principal: Option<Arc<Principal>>,
 }
@@ -136,10 +133,8 @@ pub struct OldPost {
     pub session: SessionId,
     /// What was posted.
     pub frame: Result<Frame, Malformed>,
-    /// All headers of the request.
-    pub headers: HeaderMap,
-    /// What layers in front of the endpoint left there.
-    pub extensions: Extensions,
+    /// The head of the request, with what layers in front of the endpoint left there.
+    pub head: RequestHead,
     /// Who sent it, where that is asked.
     pub principal: Option<Arc<Principal>>,
 }

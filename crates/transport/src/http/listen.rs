@@ -12,14 +12,14 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use http::{Request, Response};
+use http::Response;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::Sleep;
 
 use super::connection::{Stop, serve_connection};
-use super::{Body, Endpoint, Host, HttpSettings};
+use super::{Body, Endpoint, Host, HttpSettings, Incoming, RequestHead};
 
 /// What answers the requests that come to a listener: an [`Endpoint`], or several of them. It is
 /// cloned for each connection.
@@ -27,11 +27,15 @@ pub trait Front: Clone + Send + Sync + 'static {
     /// How connections are dealt with.
     fn settings(&self) -> &HttpSettings;
 
-    /// Answers one request.
-    fn answer<B>(&self, request: Request<B>) -> impl Future<Output = Response<Body>> + Send
+    /// Answers one request, whose body comes as it is read. The connection asks the future again
+    /// from time to time, even if nothing has woken it.
+    fn answer<S>(
+        &self,
+        head: RequestHead,
+        body: Incoming<S>,
+    ) -> impl Future<Output = Response<Body>> + Send
     where
-        B: http_body::Body + Send,
-        B::Data: Send;
+        S: AsyncRead + AsyncWrite + Unpin + Send;
 
     /// No more requests will come: see [`Host::stopping`].
     fn stopping(&self);
@@ -45,12 +49,15 @@ impl<H: Host> Front for Endpoint<H> {
         Self::settings(self)
     }
 
-    fn answer<B>(&self, request: Request<B>) -> impl Future<Output = Response<Body>> + Send
+    fn answer<S>(
+        &self,
+        head: RequestHead,
+        body: Incoming<S>,
+    ) -> impl Future<Output = Response<Body>> + Send
     where
-        B: http_body::Body + Send,
-        B::Data: Send,
+        S: AsyncRead + AsyncWrite + Unpin + Send,
     {
-        self.handle(request)
+        Self::answer(self, head, body)
     }
 
     fn stopping(&self) {

@@ -10,6 +10,7 @@ use std::convert::Infallible;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -17,23 +18,25 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::header::ALLOW;
 use http::request::Parts;
-use http::{HeaderMap, HeaderValue, Method as Verb, Request, Response, StatusCode};
-use switchboard_protocol::http::negotiate::check_content_type;
+use http::{HeaderValue, Method as Verb, Request, Response, StatusCode};
+use switchboard_protocol::http::negotiate::{Accepted, check_content_type};
 use switchboard_protocol::http::server::{
-    self as rules, Admission, Fields, Head, LastMeta, Refusal,
+    self as rules, Admission, Fields, Head, KnownFields, LastMeta, Refusal,
 };
 use switchboard_protocol::http::session::{SessionError, SessionId};
 use switchboard_protocol::jsonrpc::{
     ErrorCode, ErrorObject, Frame, FrameReader, Limits, Malformed,
 };
+use tokio::io::{AsyncRead, AsyncWrite};
 use tower_service::Service;
 
 use super::answer::{self, bare, json, refuse};
 use super::receive::receive;
-use super::room::Rooms;
+use super::request_head::{Checked, RequestHead};
+use super::room::{Rooms, SMALL};
 use super::route::{Route, Routes, session_in_query};
 use super::{
-    Body, Delete, Get, Host, HttpSettings, OldGet, OldPost, Post, Principal, cross_origin,
+    Body, Delete, Get, Host, HttpSettings, Incoming, OldGet, OldPost, Post, Principal, cross_origin,
 };
 
 /// One MCP endpoint. It is cheap to clone and mounts wherever a `tower` service does.
@@ -44,6 +47,8 @@ pub struct Endpoint<H> {
 }
 
 struct Shared<H> {
+    /// By which it is known where several are asked about one request.
+    number: u64,
     host: Arc<H>,
     settings: HttpSettings,
     limits: Limits,
@@ -79,6 +84,7 @@ impl<H: Host> Endpoint<H> {
         let routes = Routes::new(&settings, metadata.is_some());
         Self {
             shared: Arc::new(Shared {
+                number: LAST_NUMBER.fetch_add(1, Ordering::Relaxed),
                 host,
                 rooms: Rooms::new(limits.bytes, settings.answers),
                 settings,
@@ -106,60 +112,34 @@ impl<H: Host> Endpoint<H> {
         B: http_body::Body + Send,
         B::Data: Send,
     {
+        let (head, body) = request.into_parts();
+        self.shared.answer(head.into(), body, false).await
+    }
+
+    /// The same for a request that came on a connection of [`serve`](super::serve), as a part of the
+    /// future of [`Front::answer`](super::Front::answer).
+    pub async fn answer<S>(&self, head: RequestHead, mut body: Incoming<S>) -> Response<Body>
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send,
+    {
         let shared = &*self.shared;
-        let (mut head, body) = request.into_parts();
-        conceal(&mut head.headers);
-        let Some(route) = shared.routes.find(head.uri.path()) else {
-            return bare(StatusCode::NOT_FOUND, Body::empty());
-        };
-        let fields = Fields::of(&head.headers);
-        if let Err(foreign) = shared.settings.guard.check(&head.uri, &fields) {
-            return shared.refuse(&Refusal::Foreign(foreign));
-        }
-        let page = fields.origin().filter(|_| shared.settings.cross_origin);
-        let page = page.cloned();
-        let endpoint = &shared.settings.endpoint;
-        let mut response = match route {
-            _ if page.is_some() && cross_origin::is_preflight(&head.method, &head.headers) => {
-                cross_origin::preflight(route.allow(endpoint), &head.headers)
+        // Step by step, and what takes more in a box: what is large is moved with every call that waits.
+        match shared.admit_at_once(&head, &mut body) {
+            Some(Ok((accepted, admission, frame))) => {
+                let post = Post {
+                    admission,
+                    frame,
+                    accepted,
+                    head,
+                    principal: None,
+                    is_asked_again: true,
+                };
+                let response = Arc::clone(&shared.host).post(post).await;
+                shared.hold(response, None)
             }
-            Route::Endpoint => match rules::check_head(endpoint, &head.method, &fields) {
-                // Step by step, since what is large is moved with every call that waits.
-                Ok(Head::Post { accepted }) => match shared.receive_from(&head, body).await {
-                    Ok((principal, text)) => match shared.admit(&fields, text) {
-                        Ok((admission, frame)) => {
-                            let caller = principal.clone();
-                            let post = Post {
-                                admission,
-                                frame,
-                                accepted,
-                                headers: head.headers,
-                                extensions: head.extensions,
-                                principal,
-                            };
-                            let response = Arc::clone(&shared.host).post(post).await;
-                            shared.hold(response, caller.as_deref())
-                        }
-                        Err(refused) => *refused,
-                    },
-                    Err(refused) => *refused,
-                },
-                Ok(Head::Get {
-                    session,
-                    last_event_id,
-                }) => shared.get(head, session, last_event_id).await,
-                Ok(Head::Delete { session }) => shared.delete(head, session).await,
-                Ok(_) => shared.wrong_verb(route),
-                Err(refusal) => shared.refuse(&refusal),
-            },
-            Route::Metadata | Route::OldStream | Route::OldMessage => {
-                shared.answer_beside(route, head, body).await
-            }
-        };
-        if let Some(page) = page {
-            cross_origin::share(page, &mut response);
+            Some(Err(refused)) => *refused,
+            None => Box::pin(shared.answer(head, body, true)).await,
         }
-        response
     }
 }
 
@@ -199,20 +179,6 @@ where
     }
 }
 
-/// Keeps what proves who the caller is out of logs: whoever prints the headers does not see it.
-fn conceal(headers: &mut HeaderMap) {
-    for (name, value) in headers {
-        // Each may be there several times, and asking for them by name costs more than a look.
-        let is_secret = matches!(
-            name.as_str(),
-            "authorization" | "proxy-authorization" | "cookie" | "mcp-session-id"
-        );
-        if is_secret {
-            value.set_sensitive(true);
-        }
-    }
-}
-
 /// How the way through the questions ends early.
 type Refused = Box<Response<Body>>;
 
@@ -220,6 +186,89 @@ type Refused = Box<Response<Body>>;
 type Read = Result<Frame, Malformed>;
 
 impl<H: Host> Shared<H> {
+    /// Asks what a POST says whose head is known, whose body is there, and of which nobody asks who
+    /// sent it: nearly all are like that where callers are not known. None if this one is not.
+    fn admit_at_once<S>(
+        &self,
+        head: &RequestHead,
+        body: &mut Incoming<S>,
+    ) -> Option<Result<(Accepted, Admission, Read), Refused>> {
+        let checked = head.checked(self.number)?;
+        if self.settings.access.is_some() {
+            return None;
+        }
+        let text = body.take_whole(self.limits.bytes.min(SMALL))?;
+        let admitted = self.admit(&checked.fields.within(&head.headers), text);
+        Some(admitted.map(|(admission, frame)| (checked.accepted, admission, frame)))
+    }
+
+    /// Answers any request.
+    async fn answer<B>(&self, head: RequestHead, body: B, is_asked_again: bool) -> Response<Body>
+    where
+        B: http_body::Body + Send,
+        B::Data: Send,
+    {
+        let Some(route) = self.routes.find(head.uri.path()) else {
+            return bare(StatusCode::NOT_FOUND, Body::empty());
+        };
+        let fields = Fields::of(&head.headers);
+        if let Err(foreign) = self.settings.guard.check(&head.uri, &fields) {
+            return self.refuse(&Refusal::Foreign(foreign));
+        }
+        let page = fields.origin().filter(|_| self.settings.cross_origin);
+        let page = page.cloned();
+        let endpoint = &self.settings.endpoint;
+        let mut response = match route {
+            _ if page.is_some() && cross_origin::is_preflight(&head.method, &head.headers) => {
+                cross_origin::preflight(route.allow(endpoint), &head.headers)
+            }
+            Route::Endpoint => match rules::check_head(endpoint, &head.method, &fields) {
+                Ok(Head::Post { accepted }) => {
+                    if page.is_none() {
+                        head.keep(Checked {
+                            by: self.number,
+                            accepted,
+                            fields: KnownFields::of(&fields),
+                        });
+                    }
+                    match self.receive_from(&head, body).await {
+                        Ok((principal, text)) => match self.admit(&fields, text) {
+                            Ok((admission, frame)) => {
+                                let caller = principal.clone();
+                                let post = Post {
+                                    admission,
+                                    frame,
+                                    accepted,
+                                    head: head.clone(),
+                                    principal,
+                                    is_asked_again,
+                                };
+                                let response = Arc::clone(&self.host).post(post).await;
+                                self.hold(response, caller.as_deref())
+                            }
+                            Err(refused) => *refused,
+                        },
+                        Err(refused) => *refused,
+                    }
+                }
+                Ok(Head::Get {
+                    session,
+                    last_event_id,
+                }) => self.get(head, session, last_event_id).await,
+                Ok(Head::Delete { session }) => self.delete(head, session).await,
+                Ok(_) => self.wrong_verb(route),
+                Err(refusal) => self.refuse(&refusal),
+            },
+            Route::Metadata | Route::OldStream | Route::OldMessage => {
+                self.answer_beside(route, head, body).await
+            }
+        };
+        if let Some(page) = page {
+            cross_origin::share(page, &mut response);
+        }
+        response
+    }
+
     /// Asks who it is, then reads the body.
     async fn receive_from<B>(
         &self,
@@ -273,7 +322,7 @@ impl<H: Host> Shared<H> {
     }
 
     /// Answers what is not for the endpoint itself.
-    async fn answer_beside<B>(&self, route: Route, head: Parts, body: B) -> Response<Body>
+    async fn answer_beside<B>(&self, route: Route, head: RequestHead, body: B) -> Response<Body>
     where
         B: http_body::Body + Send,
         B::Data: Send,
@@ -309,7 +358,7 @@ impl<H: Host> Shared<H> {
 
     async fn get(
         &self,
-        head: Parts,
+        head: RequestHead,
         session: Option<SessionId>,
         last_event_id: Option<String>,
     ) -> Response<Body> {
@@ -321,15 +370,14 @@ impl<H: Host> Shared<H> {
         let get = Get {
             session,
             last_event_id,
-            headers: head.headers,
-            extensions: head.extensions,
+            head,
             principal,
         };
         let response = Arc::clone(&self.host).get(get).await;
         self.hold(response, caller.as_deref())
     }
 
-    async fn delete(&self, head: Parts, session: SessionId) -> Response<Body> {
+    async fn delete(&self, head: RequestHead, session: SessionId) -> Response<Body> {
         match self.identify(&head).await {
             Ok(principal) => {
                 let delete = Delete { session, principal };
@@ -339,7 +387,7 @@ impl<H: Host> Shared<H> {
         }
     }
 
-    async fn old_get(&self, head: Parts) -> Response<Body> {
+    async fn old_get(&self, head: RequestHead) -> Response<Body> {
         let principal = match self.identify(&head).await {
             Ok(principal) => principal,
             Err(refused) => return *refused,
@@ -347,15 +395,14 @@ impl<H: Host> Shared<H> {
         let caller = principal.clone();
         let get = OldGet {
             post_to: self.routes.post_to(),
-            headers: head.headers,
-            extensions: head.extensions,
+            head,
             principal,
         };
         let response = Arc::clone(&self.host).old_get(get).await;
         self.hold(response, caller.as_deref())
     }
 
-    async fn old_post<B>(&self, head: Parts, body: B) -> Response<Body>
+    async fn old_post<B>(&self, head: RequestHead, body: B) -> Response<Body>
     where
         B: http_body::Body + Send,
         B::Data: Send,
@@ -371,8 +418,7 @@ impl<H: Host> Shared<H> {
                 let post = OldPost {
                     session,
                     frame: Frame::read(&text, &self.limits),
-                    headers: head.headers,
-                    extensions: head.extensions,
+                    head,
                     principal,
                 };
                 Arc::clone(&self.host).old_post(post).await
@@ -409,6 +455,9 @@ impl<H: Host> Shared<H> {
         response
     }
 }
+
+/// How many endpoints there were.
+static LAST_NUMBER: AtomicU64 = AtomicU64::new(0);
 
 /// The name of the limit of all large answers to one caller that were not taken.
 const ANSWERS: &str = "answers";

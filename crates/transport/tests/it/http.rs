@@ -70,7 +70,7 @@ impl Host for Probe {
                 }
                 "panic" => panic!("a host that breaks"),
                 "print" => {
-                    self.note(format!("{:?}", post.headers));
+                    self.note(format!("{:?}", post.head.headers));
                     accepted()
                 }
                 method => {

@@ -7,13 +7,15 @@ use std::sync::{Arc, Mutex, Once};
 use std::time::Duration;
 
 use http::header::CONTENT_TYPE;
-use http::request::Parts;
-use http::{Method, Request, Response};
+use http::{Method, Response};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use switchboard_protocol::http::origin::Guard;
-use switchboard_server::transport::http::{Body, Front, HttpSettings, OldPaths, serve_stream};
+use switchboard_server::transport::http::{
+    Body, Front, HttpSettings, Incoming, OldPaths, RequestHead, serve_stream,
+};
 use switchboard_server::{Context, HttpService, NoArguments, Server, prompt, resource, tool};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::{Builder, Runtime};
 
 use super::wire::Wire;
@@ -113,16 +115,13 @@ impl Front for Door {
         &self.settings
     }
 
-    async fn answer<B>(&self, request: Request<B>) -> Response<Body>
+    async fn answer<S>(&self, head: RequestHead, body: Incoming<S>) -> Response<Body>
     where
-        B: http_body::Body + Send,
-        B::Data: Send,
+        S: AsyncRead + AsyncWrite + Unpin + Send,
     {
-        let (head, body) = request.into_parts();
         self.note(&head.method);
         let before = RUNS.get();
-        let request = Request::from_parts(head.clone(), body);
-        let answer = self.service.handle(request).await;
+        let answer = self.service.answer(head.clone(), body).await;
         if RUNS.get() != before {
             check_admitted(&head);
         }
@@ -135,7 +134,7 @@ impl Front for Door {
 }
 
 /// A handler ran: so this was a message, from this machine, and from no page of somebody else.
-fn check_admitted(head: &Parts) {
+fn check_admitted(head: &RequestHead) {
     assert_eq!(head.method, Method::POST);
     assert!(
         matches!(head.uri.path(), "/mcp" | "/mcp/" | "/message" | "/message/"),

@@ -10,18 +10,19 @@ use std::ops::Range;
 
 use bytes::Bytes;
 use http::header::{self, HeaderName};
-use http::request::Parts;
-use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri, Version};
+use http::{HeaderValue, Method, Request, StatusCode, Uri, Version};
 use httparse::{ParserConfig, Status};
 use switchboard_protocol::http::header as mcp;
 
 use crate::http::chunks::Chunks;
 use crate::http::framing::{Coding, Framing};
+use crate::http::request_head::RequestHead;
 
 /// A head, and what follows from it.
 #[derive(Debug)]
 pub(super) struct Head {
-    pub(super) parts: Parts,
+    /// All that it says, but for the length of its body.
+    pub(super) request: RequestHead,
     /// The whole body, if it was there; then nothing is still to come.
     pub(super) body: Bytes,
     pub(super) remaining: Remaining,
@@ -81,10 +82,7 @@ struct Remembered {
     text: Bytes,
     /// Where its length stands.
     digits: Range<usize>,
-    method: Method,
-    uri: Uri,
-    version: Version,
-    headers: HeaderMap,
+    request: RequestHead,
     is_kept: bool,
     expects: bool,
 }
@@ -138,10 +136,7 @@ impl HeadReader {
             Some(digits) if text.len() <= LARGEST_REMEMBERED => Some(Box::new(Remembered {
                 text,
                 digits,
-                method: head.parts.method.clone(),
-                uri: head.parts.uri.clone(),
-                version: head.parts.version,
-                headers: head.parts.headers.clone(),
+                request: head.request.clone(),
                 is_kept: head.is_kept,
                 expects: head.expects,
             })),
@@ -162,16 +157,8 @@ impl Remembered {
             return None;
         }
         let size: u64 = std::str::from_utf8(digits).ok()?.parse().ok()?;
-        let (mut parts, ()) = Request::new(()).into_parts();
-        parts.method = self.method.clone();
-        parts.uri = self.uri.clone();
-        parts.version = self.version;
-        parts.headers = self.headers.clone();
-        if let Some(value) = parts.headers.get_mut(header::CONTENT_LENGTH) {
-            *value = HeaderValue::from_bytes(digits).ok()?;
-        }
         let head = Head {
-            parts,
+            request: self.request.clone(),
             body: Bytes::new(),
             remaining: match size {
                 0 => Remaining::Nothing,
@@ -228,7 +215,9 @@ fn understand(
         let place = place(header.value);
         if name == header::CONTENT_LENGTH {
             lengths += 1;
-            digits = Some(place.clone());
+            digits = Some(place);
+            // The body knows it, and with it no two heads of a client would be the same.
+            continue;
         }
         expects |= name == header::EXPECT && header.value.eq_ignore_ascii_case(b"100-continue");
         let value = HeaderValue::from_maybe_shared(text.slice(place));
@@ -251,7 +240,7 @@ fn understand(
     };
     let head = Head {
         is_kept: is_kept && parts.method != Method::CONNECT,
-        parts,
+        request: RequestHead::from(parts),
         body: Bytes::new(),
         remaining: remaining(&framing, is_new)?,
         length: 0,
@@ -406,7 +395,7 @@ mod tests {
         };
         let text = post("HTTP/1.1", &"x: y\r\n".repeat(150));
         let head = HeadReader::new(bounds).read(text.as_bytes());
-        assert_eq!(head.unwrap().unwrap().parts.headers.len(), 150);
+        assert_eq!(head.unwrap().unwrap().request.headers.len(), 150);
     }
 
     #[test]
@@ -426,10 +415,10 @@ mod tests {
         assert_eq!(head.length, text.len() - 4);
         assert_eq!(head.body, "body");
         assert!(matches!(head.remaining, Remaining::Nothing));
-        assert_eq!(head.parts.method, Method::POST);
-        assert_eq!(head.parts.uri, "/mcp?x=1");
+        assert_eq!(head.request.method, Method::POST);
+        assert_eq!(head.request.uri, "/mcp?x=1");
         let headers: Vec<(&str, &[u8])> = head
-            .parts
+            .request
             .headers
             .iter()
             .map(|(name, value)| (name.as_str(), value.as_bytes()))
@@ -440,7 +429,6 @@ mod tests {
                 ("host", b"h".as_slice()),
                 ("x-a", b"1"),
                 ("mcp-session-id", b"s"),
-                ("content-length", b"4"),
             ]
         );
     }

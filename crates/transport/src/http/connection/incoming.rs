@@ -14,7 +14,10 @@ use crate::http::chunks::PartError;
 
 /// The body of a request that came on a connection.
 #[derive(Debug)]
-pub(super) enum Incoming<S> {
+pub struct Incoming<S>(Content<S>);
+
+#[derive(Debug)]
+enum Content<S> {
     /// All of it.
     Whole(Bytes),
     /// It is read from there, as long as this request is the last.
@@ -22,6 +25,24 @@ pub(super) enum Incoming<S> {
         wire: Arc<Mutex<Wire<S>>>,
         request: u32,
     },
+}
+
+impl<S> Incoming<S> {
+    pub(super) const fn whole(body: Bytes) -> Self {
+        Self(Content::Whole(body))
+    }
+
+    pub(super) const fn coming(wire: Arc<Mutex<Wire<S>>>, request: u32) -> Self {
+        Self(Content::Coming { wire, request })
+    }
+
+    /// All of it, if it is there and no larger than this; then nothing is left.
+    pub(in crate::http) fn take_whole(&mut self, limit: usize) -> Option<Bytes> {
+        match &mut self.0 {
+            Content::Whole(body) if body.len() <= limit => Some(std::mem::take(body)),
+            Content::Whole(_) | Content::Coming { .. } => None,
+        }
+    }
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Body for Incoming<S> {
@@ -32,10 +53,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Body for Incoming<S> {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, PartError>>> {
-        match &mut *self {
-            Self::Whole(body) if body.is_empty() => Poll::Ready(None),
-            Self::Whole(body) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(body))))),
-            Self::Coming { wire, request } => {
+        match &mut self.0 {
+            Content::Whole(body) if body.is_empty() => Poll::Ready(None),
+            Content::Whole(body) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(body))))),
+            Content::Coming { wire, request } => {
                 let mut wire = lock(wire);
                 if wire.progress.requests != *request || !wire.progress.is_serving {
                     let error = "the request was answered before its body was read";
@@ -48,16 +69,16 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Body for Incoming<S> {
     }
 
     fn is_end_stream(&self) -> bool {
-        match self {
-            Self::Whole(body) => body.is_empty(),
-            Self::Coming { .. } => self.size_hint().exact() == Some(0),
+        match &self.0 {
+            Content::Whole(body) => body.is_empty(),
+            Content::Coming { .. } => self.size_hint().exact() == Some(0),
         }
     }
 
     fn size_hint(&self) -> SizeHint {
-        match self {
-            Self::Whole(body) => SizeHint::with_exact(body.len() as u64),
-            Self::Coming { wire, .. } => {
+        match &self.0 {
+            Content::Whole(body) => SizeHint::with_exact(body.len() as u64),
+            Content::Coming { wire, .. } => {
                 let (least, most) = lock(wire).left();
                 let mut hint = SizeHint::new();
                 hint.set_lower(least);

@@ -34,7 +34,9 @@ pub(super) struct Watch {
 
 impl Watch {
     pub(super) fn new(settings: &HttpSettings) -> Self {
-        let every = (settings.header_timeout / 2).max(SHORTEST_LOOK);
+        // A response that is waited for is asked at each look whether that was for long.
+        let every = (settings.header_timeout / 2).min(settings.stream.keep_alive / 3);
+        let every = every.max(SHORTEST_LOOK);
         let looks = |patience: Duration| {
             let looks = patience.as_nanos().div_ceil(every.as_nanos());
             u32::try_from(looks).unwrap_or(u32::MAX).saturating_add(1)
