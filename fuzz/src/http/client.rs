@@ -103,6 +103,9 @@ pub(super) fn chunks(text: &[u8], is_strict: bool) -> Option<(Vec<u8>, usize)> {
     }
     loop {
         let line = text[at..].iter().position(|byte| *byte == b'\n')?;
+        if is_strict && !text[at..at + line].ends_with(b"\r") {
+            return None;
+        }
         let is_last = matches!(&text[at..at + line], b"" | b"\r");
         at += line + 1;
         if is_last {

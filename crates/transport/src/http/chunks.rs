@@ -77,7 +77,11 @@ impl Chunks {
                             false => Err("the trailers are too long".into()),
                         };
                     };
-                    let is_last = matches!(buffer.get(..end), Some(b"" | b"\r"));
+                    // Some readers end a line at a line feed alone, others go on.
+                    let line = buffer.get(..end).and_then(|line| line.strip_suffix(b"\r"));
+                    let is_last = line
+                        .ok_or("a trailer ends in a line feed alone")?
+                        .is_empty();
                     buffer.advance(end + 1);
                     if is_last {
                         return Ok(Step::End);
@@ -169,6 +173,8 @@ mod tests {
             " 0\r\n\r\n",
             "3\r\nabcd\r\n",
             "1\r\na\n0\r\n\r\n",
+            "0\r\n\n",
+            "0\r\nx: y\n\r\n",
             "fffffffffffffffff\r\n",
             &long,
             &trailers,

@@ -16,7 +16,7 @@ use std::io;
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll, Waker, ready};
 
 use bytes::Bytes;
 use http::{Method, Response, Version};
@@ -71,10 +71,13 @@ where
     let mut serving = pin!(answer_all(&wire, &front, &stop));
     let mut watch = Watch::new(settings);
     let mut news = pin!(stop.news.notified());
-    let mut is_first = true;
+    let mut task: Option<Waker> = None;
     let limit = poll_fn(|cx| {
-        // Once is enough: the task stays the same, and the flag is looked at each time.
-        if std::mem::take(&mut is_first) {
+        let is_known = |task: &Waker| task.will_wake(cx.waker());
+        let is_other_task = !task.as_ref().is_some_and(is_known);
+        if is_other_task {
+            task = Some(cx.waker().clone());
+            // Once is enough for each: the flag is looked at each time.
             let _ = news.as_mut().poll(cx);
         }
         if let Poll::Ready(limit) = serving.as_mut().poll(cx) {
@@ -84,7 +87,7 @@ where
             let wire = lock(&wire);
             (wire.progress, wire.is_reading())
         };
-        watch.poll_lapse(cx, look).map(Some)
+        watch.poll_lapse(cx, is_other_task, look).map(Some)
     })
     .await;
     if let Some(limit) = limit {

@@ -1,8 +1,9 @@
 //! A body as it comes together: pieces as they came, or one room for all of it where its size is known.
 //!
 //! What it takes up is known before a piece is added, so that room for it can be waited for. Pieces are
-//! joined once, when all are there: a body that never ends is never joined, and while it grows nothing is
-//! copied to where there is more room.
+//! joined once, when all are there: a body that never ends is never joined, and while it grows nothing large
+//! is copied to where there is more room. Small ones are joined as they come, since to keep a piece
+//! costs as much as many of its bytes.
 
 use bytes::{Buf, BufMut, Bytes};
 
@@ -10,7 +11,9 @@ use bytes::{Buf, BufMut, Bytes};
 #[derive(Debug, Default)]
 pub(super) struct Gathered {
     pieces: Vec<Bytes>,
-    /// How many bytes they have.
+    /// Small pieces behind them.
+    small: Vec<u8>,
+    /// How many bytes both have.
     length: usize,
     /// Everything, once its size is known and there is more than one piece.
     whole: Vec<u8>,
@@ -39,8 +42,16 @@ impl Gathered {
                 self.whole.put(piece);
             }
             _ if self.whole.is_empty() => {
-                self.pieces.push(piece.copy_to_bytes(length));
                 self.length += length;
+                if is_first || length > SMALL_PIECE {
+                    self.pass_small_on();
+                    self.pieces.push(piece.copy_to_bytes(length));
+                } else {
+                    if self.small.len().saturating_add(length) > JOINED {
+                        self.pass_small_on();
+                    }
+                    self.small.put(piece);
+                }
             }
             _ => self.whole.put(piece),
         }
@@ -48,12 +59,13 @@ impl Gathered {
 
     /// The pieces, as they came. None of them was announced.
     #[cfg(feature = "connect")]
-    pub(super) fn into_pieces(self) -> Vec<Bytes> {
+    pub(super) fn into_pieces(mut self) -> Vec<Bytes> {
+        self.pass_small_on();
         self.pieces
     }
 
     pub(super) fn into_bytes(mut self) -> Bytes {
-        if self.whole.is_empty() && self.pieces.len() <= 1 {
+        if self.whole.is_empty() && self.small.is_empty() && self.pieces.len() <= 1 {
             return self.pieces.pop().unwrap_or_default();
         }
         self.whole.reserve_exact(self.length);
@@ -66,9 +78,25 @@ impl Gathered {
         for piece in std::mem::take(&mut self.pieces) {
             self.whole.extend_from_slice(&piece);
         }
+        self.whole.append(&mut self.small);
+        self.small = Vec::new();
         self.length = 0;
     }
+
+    /// Makes a piece of the small ones, without room for more.
+    fn pass_small_on(&mut self) {
+        if !self.small.is_empty() {
+            let joined = std::mem::take(&mut self.small).into_boxed_slice();
+            self.pieces.push(joined.into());
+        }
+    }
 }
+
+/// A piece of no more than this is copied. To keep one by itself costs about 64 bytes.
+const SMALL_PIECE: usize = 2 * 1024;
+
+/// So many bytes of small pieces become one.
+const JOINED: usize = 16 * 1024;
 
 #[cfg(test)]
 mod tests {
@@ -85,6 +113,36 @@ mod tests {
             assert_eq!((body.len(), body.whole.capacity()), (size, 0));
         }
         assert_eq!(body.into_bytes(), vec![b'x'; limit]);
+    }
+
+    #[test]
+    fn however_small_the_pieces_are_they_take_up_little_more_than_their_bytes() {
+        let text: Vec<u8> = (0..200_000_u32).map(|place| place as u8).collect();
+        for size in [1, 3, 100, SMALL_PIECE, SMALL_PIECE + 1] {
+            let mut body = Gathered::default();
+            for piece in text.chunks(size) {
+                body.add(piece, None);
+                let kept = body.pieces.len() * size_of::<Bytes>() + body.small.capacity();
+                assert!(kept <= body.len() / 16 + 3 * JOINED, "{size} {kept}");
+            }
+            assert_eq!(body.len(), text.len());
+            assert_eq!(body.into_bytes(), text, "{size}");
+        }
+    }
+
+    #[test]
+    fn small_and_large_pieces_stay_in_order() {
+        let pieces: Vec<Vec<u8>> = (0..40)
+            .map(|place: u8| vec![place; if place.is_multiple_of(3) { 5000 } else { 50 }])
+            .collect();
+        let mut announced = Gathered::default();
+        let mut body = Gathered::default();
+        for (place, piece) in pieces.iter().enumerate() {
+            body.add(&**piece, None);
+            announced.add(&**piece, (place > 20).then_some(100_000));
+        }
+        assert_eq!(announced.into_bytes(), pieces.concat());
+        assert_eq!(body.into_bytes(), pieces.concat());
     }
 
     #[test]

@@ -21,7 +21,7 @@ use super::room::{Place, Rooms, SMALL};
 use crate::turn::Turn;
 
 /// Reads a body of at most `limit` bytes that arrives within `timeout`. A large one waits for
-/// room among those of this caller, for as long again.
+/// room among those of this caller, for as long again in all.
 pub(super) async fn receive<B>(
     body: B,
     limit: usize,
@@ -49,14 +49,16 @@ where
     let mut place = Place::small();
     // Held for as long as the place is: it is that of all bodies of this caller.
     let mut room = None;
+    let mut patience = timeout;
     // What is known to be large is not even begun before.
     let mut wanted = expected.unwrap_or_default();
     loop {
         if wanted > place.granted() {
             let room = room.get_or_insert_with(|| rooms.of(caller));
             let begun = Instant::now();
-            let growing = tokio::time::timeout(timeout, place.grow(room, wanted));
+            let growing = tokio::time::timeout(patience, place.grow(room, wanted));
             growing.await.map_err(|_| Unread::NoRoom(timeout))?;
+            patience = patience.saturating_sub(begun.elapsed());
             received.turn = Turn::of(room.party());
             // Meanwhile it was not the body that was waited for.
             if let Some(timer) = &mut timer {

@@ -103,7 +103,7 @@ impl HeadReader {
     /// When it is not the head of a request, or too large.
     pub(super) fn read(&mut self, bytes: &[u8]) -> Result<Option<Head>, Refused> {
         if let Some(last) = &self.last
-            && let Some(head) = last.read(bytes)
+            && let Some(head) = last.read(bytes, self.bounds.bytes)
         {
             return Ok(Some(head));
         }
@@ -133,13 +133,18 @@ impl HeadReader {
 
     fn remember(&mut self, head: &Head, text: Bytes, digits: Option<Range<usize>>) {
         self.last = match digits {
-            Some(digits) if text.len() <= LARGEST_REMEMBERED => Some(Box::new(Remembered {
-                text,
-                digits,
-                request: head.request.clone(),
-                is_kept: head.is_kept,
-                expects: head.expects,
-            })),
+            Some(digits)
+                if text.len() <= LARGEST_REMEMBERED
+                    && head.request.headers.len() <= MOST_REMEMBERED =>
+            {
+                Some(Box::new(Remembered {
+                    text,
+                    digits,
+                    request: head.request.clone(),
+                    is_kept: head.is_kept,
+                    expects: head.expects,
+                }))
+            }
             _ => None,
         };
     }
@@ -147,13 +152,14 @@ impl HeadReader {
 
 impl Remembered {
     /// The same head, if that is what comes, whatever length it says.
-    fn read(&self, bytes: &[u8]) -> Option<Head> {
+    fn read(&self, bytes: &[u8], most: usize) -> Option<Head> {
         let begins = self.text.get(..self.digits.start)?;
         let ends = self.text.get(self.digits.end..)?;
         let rest = bytes.strip_prefix(begins)?;
         let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
         let (digits, rest) = rest.split_at(digits);
-        if !rest.starts_with(ends) {
+        let length = begins.len() + digits.len() + ends.len();
+        if !rest.starts_with(ends) || length > most {
             return None;
         }
         let size: u64 = std::str::from_utf8(digits).ok()?.parse().ok()?;
@@ -168,7 +174,7 @@ impl Remembered {
             is_kept: self.is_kept,
             expects: self.expects,
         };
-        Some(head.with_body(bytes, begins.len() + digits.len() + ends.len()))
+        Some(head.with_body(bytes, length))
     }
 }
 
@@ -287,6 +293,9 @@ const USUAL_HEADERS: usize = 100;
 
 /// Of heads that are larger, a connection would hold much for long.
 const LARGEST_REMEMBERED: usize = 2 * 1024;
+
+/// A header takes up a hundred bytes beside its text.
+const MOST_REMEMBERED: usize = 24;
 
 #[cfg(test)]
 mod tests {
@@ -442,6 +451,10 @@ mod tests {
             (first.replace("length: 3", "length: 12"), true),
             (first.replace("length: 3", "length: 0"), true),
             (first.replace("length: 3", "length: 003") + "abcd", true),
+            (
+                first.replace("length: 3", &format!("length: {:01000}", 3)),
+                false,
+            ),
             (first.replace("length: 3", "length: "), false),
             (first.replace("length: 3", "length: x"), false),
             (first.replace("length: 3", "length: 3 "), false),
@@ -460,7 +473,8 @@ mod tests {
             let mut reader = HeadReader::new(BOUNDS);
             reader.read(first.as_bytes()).unwrap();
             let last = reader.last.as_ref().unwrap();
-            assert_eq!(last.read(next.as_bytes()).is_some(), is_the_same, "{next}");
+            let known = last.read(next.as_bytes(), BOUNDS.bytes);
+            assert_eq!(known.is_some(), is_the_same, "{next}");
             let read = reader.read(next.as_bytes());
             assert_eq!(format!("{read:?}"), format!("{:?}", head(&next)), "{next}");
         }
@@ -472,16 +486,21 @@ mod tests {
             "content-length: 3\r\nx: {}\r\n",
             "y".repeat(LARGEST_REMEMBERED)
         );
+        let many = format!(
+            "content-length: 3\r\n{}",
+            "x: y\r\n".repeat(MOST_REMEMBERED + 1)
+        );
         for (headers, is_remembered) in [
             ("content-length: 3\r\n", true),
+            (&many, false),
             ("", false),
             ("content-length: 3\r\ncontent-length: 3\r\n", false),
             ("content-length: 3\r\ntransfer-encoding: chunked\r\n", false),
             (&long, false),
         ] {
             let mut reader = HeadReader::new(Bounds {
+                headers: 100,
                 bytes: 10_000,
-                ..BOUNDS
             });
             let text = post("HTTP/1.1", headers);
             reader.read(text.as_bytes()).unwrap();

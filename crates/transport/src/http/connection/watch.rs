@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use tokio::task::unconstrained;
-use tokio::time::Sleep;
+use tokio::time::{Instant, Sleep};
 
 use super::wire::Progress;
 use crate::http::HttpSettings;
@@ -60,11 +60,11 @@ impl Watch {
     pub(super) fn poll_lapse(
         &mut self,
         cx: &mut Context<'_>,
+        is_other_task: bool,
         look: impl Fn() -> (Progress, bool),
     ) -> Poll<&'static str> {
-        // Once is enough: the task stays the same. Not even a task that has done much may be
-        // put off then.
-        if self.is_set && !self.timer.is_elapsed() {
+        // Once is enough for each task. Not even one that has done much may be put off then.
+        if self.is_set && !is_other_task && !self.timer.is_elapsed() {
             return Poll::Pending;
         }
         while pin!(unconstrained(self.timer.as_mut())).poll(cx).is_ready() {
@@ -72,8 +72,8 @@ impl Watch {
             if let Some(limit) = self.lapsed(progress, is_reading) {
                 return Poll::Ready(limit);
             }
-            let next = self.timer.deadline() + self.every;
-            self.timer.as_mut().reset(next);
+            // From now on: whoever could not run for long has looked only once meanwhile.
+            self.timer.as_mut().reset(Instant::now() + self.every);
         }
         self.is_set = true;
         Poll::Pending

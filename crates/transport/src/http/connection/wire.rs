@@ -96,6 +96,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
         cx: &mut Context<'_>,
     ) -> Poll<Result<Option<Head>, Refused>> {
         loop {
+            if self.skip_empty_lines() {
+                self.checked = 0;
+            }
             // A head that trickles is not parsed for every byte of it.
             let is_worth_it = match self.checked {
                 0 => !self.buffer.is_empty(),
@@ -105,9 +108,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
             };
             if is_worth_it && let Some(mut head) = self.heads.read(&self.buffer)? {
                 self.buffer.advance(head.length);
-                if self.buffer.is_empty() {
-                    self.buffer = BytesMut::new();
-                }
+                self.let_go_of_buffer();
                 self.begin(&mut head);
                 return Poll::Ready(Ok(Some(head)));
             }
@@ -161,7 +162,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
         if std::mem::take(&mut self.expects) {
             self.outgoing.add_continue();
         }
-        if !self.outgoing.is_empty()
+        if (!self.outgoing.is_empty() || self.progress.is_blocked)
             && let Err(error) = ready!(self.poll_write(cx))
         {
             return Poll::Ready(Some(Err(error.into())));
@@ -170,7 +171,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
         match &outcome {
             // Whoever knows the length need not ask for the end.
             Ok(Some(_)) if !matches!(self.remaining, Remaining::Exactly(0)) => {}
-            Ok(_) => self.remaining = Remaining::Nothing,
+            Ok(_) => {
+                self.remaining = Remaining::Nothing;
+                // The response may be written for long.
+                self.let_go_of_buffer();
+            }
             Err(_) => self.remaining = Remaining::Broken,
         }
         Poll::Ready(outcome.transpose())
@@ -208,17 +213,41 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
     /// Ready when the client has gone, as far as that can be seen while it waits for a response.
     pub(super) fn poll_gone(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         // While there is more to read, its end is not.
-        if !self.buffer.is_empty() || !matches!(self.remaining, Remaining::Nothing) {
+        if !matches!(self.remaining, Remaining::Nothing) {
             return Poll::Pending;
         }
-        let mut space = [const { MaybeUninit::uninit() }; READ_SIZE];
-        let mut read = ReadBuf::uninit(&mut space);
-        let outcome = ready!(Pin::new(&mut self.stream).poll_read(cx, &mut read));
-        if outcome.is_err() || read.filled().is_empty() {
-            return Poll::Ready(());
+        loop {
+            self.skip_empty_lines();
+            if !self.buffer.is_empty() {
+                return Poll::Pending;
+            }
+            let mut space = [const { MaybeUninit::uninit() }; READ_SIZE];
+            let mut read = ReadBuf::uninit(&mut space);
+            let outcome = ready!(Pin::new(&mut self.stream).poll_read(cx, &mut read));
+            if outcome.is_err() || read.filled().is_empty() {
+                return Poll::Ready(());
+            }
+            self.buffer.extend_from_slice(read.filled());
         }
-        self.buffer.extend_from_slice(read.filled());
-        Poll::Pending
+    }
+
+    /// Lines without anything between two requests are none of either: RFC 9112, 2.2.
+    fn skip_empty_lines(&mut self) -> bool {
+        let mut rest = &*self.buffer;
+        while let Some(next) = rest.strip_prefix(b"\r\n").or(rest.strip_prefix(b"\n")) {
+            rest = next;
+        }
+        let empty = self.buffer.len() - rest.len();
+        self.buffer.advance(empty);
+        self.let_go_of_buffer();
+        empty > 0
+    }
+
+    /// What is read into stays no longer than there is something in it.
+    fn let_go_of_buffer(&mut self) {
+        if self.buffer.is_empty() && self.buffer.capacity() > 0 {
+            self.buffer = BytesMut::new();
+        }
     }
 
     /// Can what is left of the body of this request be passed over?
@@ -238,9 +267,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
             let left = usize::try_from(left).unwrap_or(usize::MAX);
             self.buffer.advance(left.min(self.buffer.len()));
         }
-        if self.buffer.is_empty() {
-            self.buffer = BytesMut::new();
-        }
+        self.skip_empty_lines();
         self.remaining = Remaining::Nothing;
         self.progress.is_serving = false;
     }
@@ -260,7 +287,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
             }
             self.progress.writes = self.progress.writes.wrapping_add(1);
         }
-        Pin::new(&mut self.stream).poll_flush(cx)
+        // A stream that buffers by itself, such as one of TLS, has taken all of it and waits here.
+        let flushed = Pin::new(&mut self.stream).poll_flush(cx);
+        self.progress.is_blocked = flushed.is_pending();
+        flushed
     }
 
     /// Ends the connection, when the client has what was written.

@@ -1,12 +1,18 @@
 //! Connections: how many, how long, and how they end.
 
 use std::collections::BTreeMap;
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use switchboard_protocol::Refusals;
+use switchboard_transport::http::serve_stream;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream, ReadBuf};
 use tokio::time::Instant;
 
-use super::{Server, call};
+use super::{Server, call, endpoint};
 
 #[tokio::test(start_paused = true)]
 async fn a_head_that_does_not_come_ends_the_connection() {
@@ -71,6 +77,104 @@ async fn an_idle_connection_is_kept_for_a_while() {
     assert_eq!(refusals.counts(), BTreeMap::from([("idleSeconds", 1)]));
 }
 
+/// A client on a pipe, and the connection that serves it, which is counted here.
+fn piped() -> (DuplexStream, impl Future<Output = ()>, Refusals) {
+    let refusals = Refusals::default();
+    let (endpoint, ..) = endpoint(|settings| settings.refusals = refusals.clone());
+    let (client, stream) = tokio::io::duplex(1 << 16);
+    (client, serve_stream(stream, endpoint), refusals)
+}
+
+#[tokio::test(start_paused = true)]
+async fn empty_lines_between_requests_begin_none() {
+    let (mut client, connection, refusals) = piped();
+    tokio::spawn(connection);
+    for lines in ["\r\n", "\n\r\n\n", ""] {
+        client.write_all(call("ping").as_bytes()).await.unwrap();
+        client.write_all(lines.as_bytes()).await.unwrap();
+        let mut response = [0; 200];
+        let count = client.read(&mut response).await.unwrap();
+        assert!(response[..count].starts_with(b"HTTP/1.1 200"), "{lines:?}");
+        tokio::time::sleep(Duration::from_secs(30)).await;
+        client.write_all(lines.as_bytes()).await.unwrap();
+        tokio::time::sleep(Duration::from_secs(30)).await;
+    }
+    assert_eq!(client.read(&mut [0]).await.unwrap(), 0);
+    assert_eq!(refusals.counts(), BTreeMap::from([("idleSeconds", 1)]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pause_of_the_whole_process_costs_no_client_its_patience() {
+    let (mut client, connection, refusals) = piped();
+    tokio::spawn(connection);
+    let request = call("ping");
+    let (begins, ends) = request.split_at(20);
+    client.write_all(begins.as_bytes()).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    tokio::time::advance(Duration::from_secs(100)).await;
+    tokio::task::yield_now().await;
+    client.write_all(ends.as_bytes()).await.unwrap();
+    let mut begins = [0; 12];
+    client.read_exact(&mut begins).await.unwrap();
+    assert_eq!(&begins, b"HTTP/1.1 200");
+    assert_eq!(refusals.counts(), BTreeMap::new());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_keeps_its_time_in_whichever_task_it_is() {
+    let (mut client, connection, refusals) = piped();
+    let mut connection = Box::pin(connection);
+    let mut elsewhere = Context::from_waker(Waker::noop());
+    assert!(connection.as_mut().poll(&mut elsewhere).is_pending());
+    tokio::spawn(connection);
+    let read = tokio::time::timeout(Duration::from_secs(60), client.read(&mut [0])).await;
+    assert_eq!(read.expect("it is given up").unwrap(), 0);
+    assert_eq!(refusals.counts(), BTreeMap::from([("headSeconds", 1)]));
+}
+
+/// Takes whatever is written, and never has all of it sent, as one of TLS whose peer does not read.
+struct Swallows(DuplexStream);
+
+impl AsyncRead for Swallows {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        task: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_read(task, buffer)
+    }
+}
+
+impl AsyncWrite for Swallows {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Poll::Ready(Ok(bytes.len()))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Pending
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_takes_nothing_of_what_a_stream_holds_is_given_up() {
+    let refusals = Refusals::default();
+    let (endpoint, ..) = endpoint(|settings| settings.refusals = refusals.clone());
+    let (mut client, stream) = tokio::io::duplex(1 << 16);
+    client.write_all(call("ping").as_bytes()).await.unwrap();
+    let served = serve_stream(Swallows(stream), endpoint);
+    let ended = tokio::time::timeout(Duration::from_secs(100), served).await;
+    ended.expect("it is given up");
+    assert_eq!(refusals.counts(), BTreeMap::from([("stallSeconds", 1)]));
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_long_call_and_a_long_stream_are_left_alone() {
     let mut server = Server::start(|_| {}).await;
@@ -105,6 +209,8 @@ async fn a_client_that_goes_before_its_answer_is_noticed_however_its_body_came()
         vec![format!("{head}\r\n\r\n"), body.to_owned()],
         vec![format!("{head}\r\n\r\n{begins}"), ends.to_owned()],
         vec![format!("{chunked}\r\n\r\n"), chunk],
+        // Some end a body with a line that is none of it.
+        vec![format!("{whole}\r\n\n")],
     ] {
         let mut client = server.connect().await;
         for (place, piece) in pieces.iter().enumerate() {
