@@ -22,6 +22,7 @@ use crate::error::{Error, ErrorKind};
 use crate::host::{Host, NoHost};
 use crate::inbox::Command;
 use crate::listing;
+use crate::lists::ListHints;
 use crate::shared::Shared;
 use crate::slot::Found;
 use crate::spec::{BadSpec, Spec};
@@ -277,6 +278,12 @@ impl Client {
     /// that something changed.
     pub fn forget_lists(&self) {
         self.shared().lists.forget_all();
+    }
+
+    /// What the server said, with the lists that were last read, of how long they may be kept and by
+    /// whom: for whoever passes them on.
+    pub fn list_hints(&self) -> ListHints {
+        self.shared().lists.hints()
     }
 
     /// Asks for a sign of life.

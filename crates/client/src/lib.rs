@@ -56,6 +56,7 @@ pub use client::Client;
 pub use error::{Class, Error, ErrorKind, HttpFailure, HttpProblem};
 pub use handlers::Handlers;
 pub use host::{Abilities, Answering, Asked, Change, Host, NoHost, Refusal};
+pub use lists::{ListHint, ListHints};
 pub use report::{Phase, Reason, Report};
 pub use spec::{BadSpec, Limits, Spec, Timeouts};
 pub use state::{Ready, State, States};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use switchboard_protocol::types::{
-    Cacheable, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    CacheHint, Cacheable, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
     ListToolsResult, Prompt, Resource, ResourceTemplate, ServerCapabilities,
 };
 use switchboard_protocol::{Era, Method};
@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use crate::call::decode;
 use crate::client::Client;
 use crate::error::{Error, ErrorKind};
-use crate::lists::{Fresh, Kept};
+use crate::lists::{Fresh, Kept, ListHint};
 use crate::pages;
 use crate::tools::Tools;
 
@@ -30,10 +30,10 @@ pub(crate) async fn tools(client: &Client, anew: bool) -> Result<Arc<Tools>, Err
             let text = std::str::from_utf8(page.text()).unwrap_or_default();
             let (page, rejected) = ListToolsResult::from_json_lenient(text)
                 .map_err(|error| ErrorKind::Unreadable(Arc::new(error)))?;
-            let fresh = Fresh::of(&page, Instant::now());
+            let told = told(&page);
             let count = page.tools.len() + rejected.len();
             tools.add(page.tools, rejected, is_http);
-            Ok((count, fresh))
+            Ok((count, told))
         },
     )
     .await
@@ -48,8 +48,8 @@ pub(crate) async fn prompts(client: &Client) -> Result<Arc<Vec<Prompt>>, Error> 
         ServerCapabilities::announces_prompt_changes,
         |list: &mut Vec<Prompt>, page| {
             let page: ListPromptsResult = decode(page)?;
-            let fresh = fresh(&page);
-            Ok(extend(list, page.prompts, fresh))
+            let told = told(&page);
+            Ok(extend(list, page.prompts, told))
         },
     )
     .await
@@ -64,8 +64,8 @@ pub(crate) async fn resources(client: &Client) -> Result<Arc<Vec<Resource>>, Err
         ServerCapabilities::announces_resource_changes,
         |list: &mut Vec<Resource>, page| {
             let page: ListResourcesResult = decode(page)?;
-            let fresh = fresh(&page);
-            Ok(extend(list, page.resources, fresh))
+            let told = told(&page);
+            Ok(extend(list, page.resources, told))
         },
     )
     .await
@@ -80,21 +80,24 @@ pub(crate) async fn templates(client: &Client) -> Result<Arc<Vec<ResourceTemplat
         ServerCapabilities::announces_resource_changes,
         |list: &mut Vec<ResourceTemplate>, page| {
             let page: ListResourceTemplatesResult = decode(page)?;
-            let fresh = fresh(&page);
-            Ok(extend(list, page.resource_templates, fresh))
+            let told = told(&page);
+            Ok(extend(list, page.resource_templates, told))
         },
     )
     .await
 }
 
-fn fresh(page: &impl Cacheable) -> Fresh {
-    Fresh::of(page, Instant::now())
+/// What a page says of how long it holds.
+type Told = (Fresh, CacheHint);
+
+fn told(page: &impl Cacheable) -> Told {
+    (Fresh::of(page, Instant::now()), page.cache_hint())
 }
 
-fn extend<T>(list: &mut Vec<T>, more: Vec<T>, fresh: Fresh) -> (usize, Fresh) {
+fn extend<T>(list: &mut Vec<T>, more: Vec<T>, told: Told) -> (usize, Told) {
     let count = more.len();
     list.extend(more);
-    (count, fresh)
+    (count, told)
 }
 
 /// A list, from what is kept or from the server.
@@ -104,7 +107,7 @@ async fn read<T: Default>(
     anew: bool,
     method: Method,
     announces: fn(&ServerCapabilities) -> bool,
-    mut add: impl FnMut(&mut T, &switchboard_protocol::Payload) -> Result<(usize, Fresh), ErrorKind>,
+    mut add: impl FnMut(&mut T, &switchboard_protocol::Payload) -> Result<(usize, Told), ErrorKind>,
 ) -> Result<Arc<T>, Error> {
     let ready = client.ready().await?;
     if !anew && let Some(list) = kept.fresh() {
@@ -113,13 +116,19 @@ async fn read<T: Default>(
     let epoch = kept.epoch();
     let mut list = T::default();
     let mut until = Fresh::UntilTold;
+    let mut said: Option<CacheHint> = None;
+    let heard = Instant::now().into_std();
     pages::read_all(client, method, |page| {
-        let (count, fresh) = add(&mut list, page)?;
+        let (count, (fresh, hint)) = add(&mut list, page)?;
         until = until.and(fresh);
+        said = Some(said.map_or(hint, |said| said.and(hint)));
         Ok(count)
     })
     .await?;
+    let mut said = said.unwrap_or_default();
     if ready.revision.era() == Era::Handshake {
+        // What it may have written there has no meaning in its revision.
+        said = CacheHint::default();
         until = if announces(&ready.capabilities) {
             Fresh::UntilTold
         } else {
@@ -127,6 +136,6 @@ async fn read<T: Default>(
         };
     }
     let list = Arc::new(list);
-    kept.keep(Arc::clone(&list), until, epoch);
+    kept.keep(Arc::clone(&list), ListHint { said, heard }, until, epoch);
     Ok(list)
 }

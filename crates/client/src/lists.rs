@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use switchboard_protocol::types::{Cacheable, Prompt, Resource, ResourceTemplate};
+use switchboard_protocol::types::{CacheHint, Cacheable, Prompt, Resource, ResourceTemplate};
 use tokio::time::Instant;
 
 use crate::host::Change;
@@ -45,6 +45,15 @@ impl Lists {
         }
     }
 
+    pub(crate) fn hints(&self) -> ListHints {
+        ListHints {
+            tools: self.tools.hint(),
+            prompts: self.prompts.hint(),
+            resources: self.resources.hint(),
+            templates: self.templates.hint(),
+        }
+    }
+
     /// Have the tools ever been listed?
     pub(crate) fn knows_tools(&self) -> bool {
         self.tools.last().is_some()
@@ -54,6 +63,32 @@ impl Lists {
     pub(crate) fn last_tools(&self) -> Option<Arc<Tools>> {
         self.tools.last()
     }
+}
+
+/// What a server said with its lists of how long they may be kept, and by whom.
+///
+/// This is for those who pass the lists on; for the client itself they have their effect by themselves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ListHints {
+    /// With its tools. None: they were not listed yet.
+    pub tools: Option<ListHint>,
+    /// With its prompts.
+    pub prompts: Option<ListHint>,
+    /// With its resources.
+    pub resources: Option<ListHint>,
+    /// With its families of resources.
+    pub templates: Option<ListHint>,
+}
+
+/// What a server said with one list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ListHint {
+    /// What holds for all its pages. In the handshake era there are no words for it.
+    pub said: CacheHint,
+    /// When the list began to be read.
+    pub heard: std::time::Instant,
 }
 
 /// One list.
@@ -67,6 +102,7 @@ pub(crate) struct Kept<T> {
 #[derive(Debug)]
 struct Entry<T> {
     last: Option<Arc<T>>,
+    hint: Option<ListHint>,
     fresh: Fresh,
     /// Counts what was forgotten, so that a list that was being read then is not kept as fresh.
     epoch: u64,
@@ -128,12 +164,16 @@ impl<T> Kept<T> {
         self.lock().last.clone()
     }
 
+    fn hint(&self) -> Option<ListHint> {
+        self.lock().hint
+    }
+
     /// Notes when a list begins to be read, for [`keep`](Self::keep).
     pub(crate) fn epoch(&self) -> u64 {
         self.lock().epoch
     }
 
-    pub(crate) fn keep(&self, list: Arc<T>, fresh: Fresh, epoch: u64) {
+    pub(crate) fn keep(&self, list: Arc<T>, hint: ListHint, fresh: Fresh, epoch: u64) {
         let mut entry = self.lock();
         entry.fresh = if entry.epoch == epoch {
             fresh
@@ -141,6 +181,7 @@ impl<T> Kept<T> {
             Fresh::No
         };
         entry.last = Some(list);
+        entry.hint = Some(hint);
         self.is_known.store(true, Ordering::Release);
     }
 
@@ -160,6 +201,7 @@ impl<T> Default for Kept<T> {
         Self {
             entry: Mutex::new(Entry {
                 last: None,
+                hint: None,
                 fresh: Fresh::No,
                 epoch: 0,
             }),

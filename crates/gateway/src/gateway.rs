@@ -310,6 +310,7 @@ impl GatewayBuilder {
                 turnstile: Arc::clone(&turnstile),
                 watches,
                 tasks: Arc::clone(&tasks),
+                is_locked: self.door.is_locked(),
             };
             let gate = Gate {
                 relay: Relay::new(parts, self.names, self.info.clone()),

@@ -64,6 +64,8 @@ pub(crate) struct Parts {
     pub(crate) turnstile: Arc<Turnstile>,
     pub(crate) watches: Arc<Watches>,
     pub(crate) tasks: Arc<Tasks>,
+    /// Must callers over HTTP prove who they are?
+    pub(crate) is_locked: bool,
 }
 
 impl Deref for Inner {

@@ -17,6 +17,7 @@
 mod catalog;
 mod entry;
 mod finding;
+mod hints;
 mod listed;
 mod locating;
 mod member;
@@ -41,6 +42,8 @@ pub use locating::Located;
 pub use not_found::{Absence, Kind, NotFound};
 pub use offer::MemberCatalog;
 pub use resource_tools::{LIST_RESOURCES, READ_RESOURCE, resource_tools};
+
+pub(crate) use hints::Hints;
 
 use catalog::Snapshot;
 use member::{Around, Listing, Member};
@@ -213,7 +216,7 @@ impl Registry {
         let mut touched = BTreeSet::from([Arc::clone(&server)]);
         match self.held.get(&server).cloned() {
             Some(old) if old.offer.is_same(&new.offer) => {
-                if old.policy == new.policy {
+                if old.policy == new.policy && old.offer.hints == new.offer.hints {
                     return Changes::default();
                 }
             }

@@ -3,18 +3,25 @@
 //! A page is cut from one snapshot of the catalogue. A cursor names the snapshot's version and a
 //! place in it, sealed; if the catalogue has changed since, the list begins anew.
 //!
-//! Specification: server/utilities/pagination.
+//! How long a list may be kept, and by whom, is what its servers said, taken together. That is read
+//! with each page: the scope is that of the snapshot, so it is the same for all of them. What
+//! `server/discover` tells may not be kept at all: nobody would hear that it has changed, as servers
+//! come and go. What is read of a server passes with what the server itself said of it.
+//!
+//! Specification: server/utilities/pagination; 2026-07-28 server/utilities/caching.
 
 use std::sync::Arc;
 
+use switchboard_hub::{Catalog, Kind};
 use switchboard_protocol::jsonrpc::ErrorObject;
 use switchboard_protocol::types::{
-    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+    CacheHint, CacheScope, Cacheable, ListPromptsResult, ListResourceTemplatesResult,
+    ListResourcesResult, ListToolsResult,
 };
 use switchboard_server::{Answer, Context};
 
 use super::Inner;
-use super::answers::answer_with;
+use super::answers::{Fits, answer_with};
 
 impl Inner {
     pub(super) fn list_tools(&self, context: &Context) -> Answer {
@@ -23,6 +30,7 @@ impl Inner {
         let page = page(context, catalog.version(), entries.len());
         answer(
             page,
+            self.cache_hint(&catalog, Kind::Tool),
             |(from, count)| {
                 let tools = entries.skip(from).take(count).map(|entry| {
                     let mut tool = catalog.definition(entry);
@@ -49,6 +57,7 @@ impl Inner {
         let page = page(context, catalog.version(), entries.len());
         answer(
             page,
+            self.cache_hint(&catalog, Kind::Prompt),
             |(from, count)| {
                 let prompts = entries.skip(from).take(count).map(|entry| {
                     let mut prompt = entry.definition();
@@ -69,6 +78,7 @@ impl Inner {
         let page = page(context, catalog.version(), entries.len());
         answer(
             page,
+            self.cache_hint(&catalog, Kind::Resource),
             |(from, count)| {
                 let resources = entries.skip(from).take(count);
                 ListResourcesResult::new(resources.map(|entry| entry.definition()).collect())
@@ -84,6 +94,7 @@ impl Inner {
         let page = page(context, catalog.version(), entries.len());
         answer(
             page,
+            self.cache_hint(&catalog, Kind::Template),
             |(from, count)| {
                 let templates = entries.skip(from).take(count);
                 ListResourceTemplatesResult::new(
@@ -96,6 +107,19 @@ impl Inner {
     }
 }
 
+impl Inner {
+    /// How long a list may be kept, and by whom, if anybody said so.
+    fn cache_hint(&self, catalog: &Catalog, kind: Kind) -> Option<CacheHint> {
+        let mut hint = catalog.cache_hint(kind)?;
+        if self.is_locked {
+            // It is the key that decides what its caller sees, and which one sees what can change
+            // at any time: nobody is to be shown what was listed for another.
+            hint.scope = CacheScope::Private;
+        }
+        Some(hint)
+    }
+}
+
 /// A part of a list, and the cursor of the next one.
 struct Page {
     from: usize,
@@ -103,8 +127,9 @@ struct Page {
     next: Option<String>,
 }
 
-fn answer<T: super::answers::Fits>(
+fn answer<T: Fits + Cacheable>(
     page: Result<Page, ErrorObject>,
+    hint: Option<CacheHint>,
     make: impl FnOnce((usize, usize)) -> T,
     set_next: impl FnOnce(&mut T, Option<String>),
     context: &Context,
@@ -113,6 +138,9 @@ fn answer<T: super::answers::Fits>(
         Ok(page) => {
             let mut result = make((page.from, page.count));
             set_next(&mut result, page.next);
+            if let Some(hint) = hint {
+                result.set_cache(hint.time_to_live, hint.scope);
+            }
             answer_with(result, context.revision())
         }
         Err(error) => Answer::Error(error),

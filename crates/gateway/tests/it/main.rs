@@ -7,6 +7,8 @@
 //!   all four cells
 //! - `rooms`: servers that each client has alone
 //! - `in_process`: servers in this very process, some played by hand
+//! - `played`: servers in this very process that answer as the test says; `caching`: how long lists may be
+//!   kept
 //! - `house`: a gateway over HTTP; `access`, `bounds`: who may call, and how much; `hostile`: clients
 //!   that attack it
 
@@ -18,6 +20,7 @@
 mod access;
 mod asking;
 mod bounds;
+mod caching;
 mod calling;
 mod cell;
 mod child;
@@ -26,6 +29,7 @@ mod hostile;
 mod house;
 mod in_process;
 mod listing;
+mod played;
 mod reloading;
 mod rooms;
 mod task_bounds;

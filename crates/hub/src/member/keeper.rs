@@ -241,6 +241,12 @@ impl Keeper {
             self.backoff = Backoff::default();
         }
         self.change(|standing| standing.client = None);
+        if self.role == Role::Shared
+            && let Some((hub, member)) = self.both()
+        {
+            // What it offered stays to be seen, and nobody hears of changes.
+            hub.list(&member, MemberCatalog::unheard());
+        }
         client.close().await;
         self.save().await;
         next
@@ -290,7 +296,7 @@ impl Keeper {
         if let Some((hub, member)) = self.both()
             && self.role == Role::Shared
         {
-            hub.list(&member, MemberCatalog::empty());
+            hub.list(&member, MemberCatalog::gone());
         }
     }
 

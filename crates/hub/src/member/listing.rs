@@ -11,7 +11,7 @@ use switchboard_client::{Change, Class, Client, Error, ErrorKind, Ready};
 use switchboard_protocol::jsonrpc::ErrorCode;
 use tokio::time::{Instant, sleep_until};
 
-use crate::registry::{Kind, MemberCatalog};
+use crate::registry::{Hints, Kind, MemberCatalog};
 
 /// A list of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -227,6 +227,8 @@ pub(super) async fn list(client: Client, ready: Arc<Ready>, kind: ListKind) -> L
             listed.catalog.templates = listed.take(templates.map(|templates| templates.to_vec()));
         }
     }
+    let said = Hints::of_server(&client.list_hints(), &ready);
+    listed.catalog.hint_as(said);
     listed
 }
 

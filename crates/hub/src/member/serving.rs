@@ -144,7 +144,11 @@ impl Keeper {
             member.meter.reached(limit);
         }
         served.lists.note(listed.kind, listed.reason);
-        hub.list(&member, listed.catalog);
+        let catalog = match member.is_shared_by_all() {
+            true => listed.catalog,
+            false => listed.catalog.for_one_user(),
+        };
+        hub.list(&member, catalog);
         if served.lists.are_known() {
             self.stand_ready(served);
             if served.lists.reason().is_none() {

@@ -108,6 +108,7 @@ impl Catalog {
             prompts: Some(prompts.map(|entry| (*entry.prompt).clone()).collect()),
             resources: Some(resources.map(|entry| (*entry.resource).clone()).collect()),
             templates: Some(templates.map(|entry| (*entry.template).clone()).collect()),
+            ..MemberCatalog::new()
         }
     }
 

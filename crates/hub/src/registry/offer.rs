@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use switchboard_protocol::types::{Prompt, Resource, ResourceTemplate, Tool};
 
 use crate::Naming;
+use crate::registry::hints::{Hint, Hints};
 use crate::registry::shelf::{PromptShelf, ResourceShelf, TemplateShelf, ToolShelf, is_same};
 use crate::registry::uri;
 
@@ -34,6 +35,9 @@ pub struct MemberCatalog {
     /// Its families of resources.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub templates: Option<Vec<ResourceTemplate>>,
+    /// How long all this may be kept. That is said by a server that runs: it is not written down.
+    #[serde(skip)]
+    pub(crate) hints: Hints,
 }
 
 impl MemberCatalog {
@@ -49,6 +53,23 @@ impl MemberCatalog {
             prompts: Some(Vec::new()),
             resources: Some(Vec::new()),
             templates: Some(Vec::new()),
+            hints: Hints::default(),
+        }
+    }
+
+    /// The same, as of a server that has no say in how long the lists of all servers hold.
+    pub(crate) fn gone() -> Self {
+        Self {
+            hints: Hints::NO_LISTS,
+            ..Self::empty()
+        }
+    }
+
+    /// Nothing is listed anew, and how long that holds which was listed is not known any more.
+    pub(crate) fn unheard() -> Self {
+        Self {
+            hints: Hints::UNSAID,
+            ..Self::new()
         }
     }
 
@@ -81,6 +102,43 @@ impl MemberCatalog {
     }
 }
 
+impl MemberCatalog {
+    /// Notes how long the lists that are here hold.
+    pub(crate) fn hint_as(&mut self, said: Hints) {
+        self.hints = Hints {
+            tools: said.tools.filter(|_| self.tools.is_some()),
+            prompts: said.prompts.filter(|_| self.prompts.is_some()),
+            resources: said.resources.filter(|_| self.resources.is_some()),
+            templates: said.templates.filter(|_| self.templates.is_some()),
+        };
+    }
+
+    /// The same of a server of which each user has one alone.
+    #[must_use]
+    pub(crate) fn for_one_user(mut self) -> Self {
+        self.hints = self.hints.for_one_user();
+        self
+    }
+
+    /// What was said of each list that is here, also if that is nothing.
+    fn hints_of_lists(&self) -> Hints {
+        let Hints {
+            tools,
+            prompts,
+            resources,
+            templates,
+        } = self.hints;
+        let or_unsaid =
+            |hint: Option<Hint>, is_listed: bool| hint.or_else(|| is_listed.then(Hint::default));
+        Hints {
+            tools: or_unsaid(tools, self.tools.is_some()),
+            prompts: or_unsaid(prompts, self.prompts.is_some()),
+            resources: or_unsaid(resources, self.resources.is_some()),
+            templates: or_unsaid(templates, self.templates.is_some()),
+        }
+    }
+}
+
 /// All that a server offers.
 #[derive(Clone, Debug)]
 pub(crate) struct Offer {
@@ -91,6 +149,7 @@ pub(crate) struct Offer {
     pub(crate) prompts: Arc<PromptShelf>,
     pub(crate) resources: Arc<ResourceShelf>,
     pub(crate) templates: Arc<TemplateShelf>,
+    pub(crate) hints: Hints,
 }
 
 impl Offer {
@@ -103,6 +162,7 @@ impl Offer {
             prompts: Arc::default(),
             resources: Arc::default(),
             templates: Arc::default(),
+            hints: Hints::default(),
         }
     }
 
@@ -110,6 +170,7 @@ impl Offer {
     pub(crate) fn listed(&self, naming: &Naming, listed: MemberCatalog) -> Self {
         let Self { server, .. } = self;
         let mut new = self.clone();
+        new.hints = self.hints.heard(listed.hints_of_lists());
         if let Some(tools) = listed.tools {
             let shelf = ToolShelf::new(naming, server, tools, &self.tools);
             new.tools = shared_if(&self.tools, shelf, |shelf| &shelf.entries);
@@ -129,7 +190,7 @@ impl Offer {
         new
     }
 
-    /// Is it the very same?
+    /// Is it the very same, however long it holds?
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         self.server == other.server
             && Arc::ptr_eq(&self.tools, &other.tools)

@@ -29,6 +29,51 @@ pub trait Cacheable {
     fn scope(&self) -> CacheScope {
         self.cache_scope().unwrap_or(CacheScope::Private)
     }
+
+    /// Both hints, as they are meant.
+    fn cache_hint(&self) -> CacheHint {
+        CacheHint::new(self.time_to_live(), self.scope())
+    }
+}
+
+/// How long a result stays fresh, and who may share it. Whoever says nothing means this one's default:
+/// not at all, and nobody.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CacheHint {
+    /// How long it stays fresh.
+    pub time_to_live: Duration,
+    /// Who may share it.
+    pub scope: CacheScope,
+}
+
+impl CacheHint {
+    /// So long, and shared by these.
+    pub const fn new(time_to_live: Duration, scope: CacheScope) -> Self {
+        Self {
+            time_to_live,
+            scope,
+        }
+    }
+
+    /// What holds for a result that is made of both: as long as the shorter-lived of them, and for no
+    /// more than either may be shared with.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            time_to_live: self.time_to_live.min(other.time_to_live),
+            scope: match (self.scope, other.scope) {
+                (CacheScope::Public, CacheScope::Public) => CacheScope::Public,
+                _ => CacheScope::Private,
+            },
+        }
+    }
+}
+
+impl Default for CacheHint {
+    fn default() -> Self {
+        Self::new(Duration::ZERO, CacheScope::Private)
+    }
 }
 
 /// Who may share a cached result.
@@ -80,6 +125,19 @@ mod tests {
         assert_eq!(read("-5"), Duration::ZERO);
         assert_eq!(read("-0.5"), Duration::ZERO);
         assert_eq!(read("1e300"), Duration::ZERO);
+    }
+
+    #[test]
+    fn what_is_made_of_two_is_as_short_lived_and_as_private_as_either() {
+        let check = |one: (u64, CacheScope), other: (u64, CacheScope), both: (u64, CacheScope)| {
+            let hint = |(seconds, scope)| CacheHint::new(Duration::from_secs(seconds), scope);
+            assert_eq!(hint(one).and(hint(other)), hint(both));
+            assert_eq!(hint(other).and(hint(one)), hint(both));
+        };
+        let (public, private) = (CacheScope::Public, CacheScope::Private);
+        check((5, public), (9, public), (5, public));
+        check((5, public), (9, private), (5, private));
+        check((0, private), (9, private), (0, private));
     }
 
     #[test]

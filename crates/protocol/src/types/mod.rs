@@ -68,7 +68,7 @@ use serde::de::DeserializeOwned;
 
 use crate::method::Method;
 
-pub use caching::{CacheScope, Cacheable};
+pub use caching::{CacheHint, CacheScope, Cacheable};
 pub use cancellation::{CancelledNotification, CancelledNotificationParams};
 pub use client_capabilities::{
     ClientCapabilities, ElicitationCapability, RootsCapability, SamplingCapability,
