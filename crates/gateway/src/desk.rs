@@ -343,6 +343,11 @@ impl Desk {
         self.tasks.turnstile()
     }
 
+    /// Are there no calls at this server?
+    pub(crate) fn is_idle(&self, server: &Arc<str>) -> bool {
+        self.calls().at(server).next().is_none()
+    }
+
     /// How many there are.
     pub(crate) fn len(&self) -> usize {
         self.calls().places.iter().flatten().count()

@@ -46,6 +46,11 @@ impl Identity {
         }
     }
 
+    /// The connection that it was known by first.
+    pub(crate) const fn connection(&self) -> Option<&Connection> {
+        self.connection.as_ref()
+    }
+
     /// Somebody of whom nothing is known.
     pub(crate) const fn nobody() -> Self {
         Self {

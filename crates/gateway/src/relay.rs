@@ -125,9 +125,17 @@ impl Service for Relay {
         }
     }
 
-    fn told(&self, notification: Notification, _: Option<&Arc<Caller>>) {
-        if notification.method.known().is_none() {
-            self.0.tell_unknown(notification);
+    fn told(&self, notification: Notification, caller: Option<&Arc<Caller>>) {
+        let room = || caller.and_then(|caller| self.0.rooms.of_caller(caller));
+        match notification.method.known() {
+            None => self.0.tell_unknown(notification, room()),
+            Some(Method::RootsListChanged) => {
+                if let Some(room) = room() {
+                    tokio::spawn(async move { room.hub.roots_changed().await });
+                }
+            }
+            // What else clients tell concerns one call, or ourselves.
+            Some(_) => {}
         }
     }
 

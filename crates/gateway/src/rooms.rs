@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use switchboard_hub::Hub;
+use switchboard_protocol::Era;
 use switchboard_protocol::machine::server::Caller;
 use switchboard_protocol::types::ClientCapabilities;
 use switchboard_server::{Connection, Context};
@@ -49,14 +50,19 @@ impl Room {
 #[derive(Debug)]
 struct Kept {
     client: Identity,
-    capabilities: ClientCapabilities,
+    caller: Arc<Caller>,
     room: Arc<Room>,
     last_used: Instant,
 }
 
 impl Kept {
     fn is_of(&self, client: &Identity, capabilities: &ClientCapabilities) -> bool {
-        self.client.is_same(client) && self.capabilities == *capabilities
+        self.client.is_same(client) && self.caller.capabilities == *capabilities
+    }
+
+    /// A client of the handshake era says only once who it is.
+    fn is_session_of(&self, caller: &Arc<Caller>) -> bool {
+        caller.revision.era() == Era::Handshake && Arc::ptr_eq(&self.caller, caller)
     }
 
     fn is_wanted(&self) -> bool {
@@ -87,24 +93,28 @@ impl Rooms {
 
     /// The room of the client that makes this call. None if there are too many.
     pub(crate) fn of(&self, context: &Context) -> Option<Arc<Room>> {
-        self.find(|| Identity::of(context), context.capabilities())
+        self.find(|| Identity::of(context), context.caller())
+    }
+
+    /// The room of a client of the handshake era that has called before and now tells something. None
+    /// if it has nothing alone.
+    pub(crate) fn of_caller(&self, caller: &Arc<Caller>) -> Option<Arc<Room>> {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = kept.iter().find(|kept| kept.is_session_of(caller))?;
+        Some(Arc::clone(&known.room))
     }
 
     /// The room of a client of the stateless era that listens on this connection.
     pub(crate) fn of_listener(
         &self,
         connection: &Connection,
-        caller: &Caller,
+        caller: &Arc<Caller>,
     ) -> Option<Arc<Room>> {
         let client = || Identity::of_listener(connection, caller);
-        self.find(client, &caller.capabilities)
+        self.find(client, caller)
     }
 
-    fn find(
-        &self,
-        client: impl FnOnce() -> Identity,
-        capabilities: &ClientCapabilities,
-    ) -> Option<Arc<Room>> {
+    fn find(&self, client: impl FnOnce() -> Identity, caller: &Arc<Caller>) -> Option<Arc<Room>> {
         if self.hall.hub.is_all_shared() {
             return Some(Arc::clone(&self.hall));
         }
@@ -112,7 +122,7 @@ impl Rooms {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let known = kept
             .iter_mut()
-            .find(|kept| kept.is_of(&client, capabilities));
+            .find(|kept| kept.is_of(&client, &caller.capabilities));
         if let Some(known) = known {
             known.last_used = Instant::now();
             return Some(Arc::clone(&known.room));
@@ -121,10 +131,10 @@ impl Rooms {
         if kept.len() >= self.most {
             return None;
         }
-        let room = self.furnish(capabilities);
+        let room = self.furnish(&client, caller);
         kept.push(Kept {
             client,
-            capabilities: capabilities.clone(),
+            caller: Arc::clone(caller),
             room: Arc::clone(&room),
             last_used: Instant::now(),
         });
@@ -137,10 +147,17 @@ impl Rooms {
         kept.unwrap_or_else(PoisonError::into_inner).len()
     }
 
-    fn furnish(&self, capabilities: &ClientCapabilities) -> Arc<Room> {
+    fn furnish(&self, client: &Identity, caller: &Arc<Caller>) -> Arc<Room> {
         let own = Arc::new(Desk::new(Arc::clone(&self.hall.shared.tasks)));
-        let (desk, capabilities) = (Arc::clone(&own), capabilities.clone());
-        let host = move |server: &str| ServerHost::of_one(&desk, server, &capabilities);
+        let (desk, caller) = (Arc::clone(&own), Arc::clone(caller));
+        // One of the stateless era can be asked by the result of a call alone.
+        let session = match caller.revision.era() {
+            Era::Handshake => client.connection().cloned(),
+            Era::Stateless => None,
+        };
+        let host = move |server: &str| {
+            ServerHost::of_one(&desk, server, &caller.capabilities, session.clone())
+        };
         Arc::new(Room {
             hub: self.hall.hub.session_as(host),
             own,

@@ -23,7 +23,7 @@ use switchboard_protocol::types::{
     LoggingMessageNotificationParams, TASKS_EXTENSION, meta_key,
 };
 use switchboard_protocol::{Method, Revision};
-use switchboard_server::{AskError, Context};
+use switchboard_server::{AskError, Connection, Context};
 use tokio::sync::oneshot;
 
 use crate::desk::{Asker, AskingTask, Desk, Later, Open, Question, Waiting};
@@ -35,11 +35,15 @@ pub(crate) struct ServerHost {
     desk: Arc<Desk>,
     server: Arc<str>,
     abilities: Abilities,
+    /// The session of the one client that has the server alone.
+    session: Option<Connection>,
 }
 
 impl ServerHost {
     /// Behind a server that all clients share: it may ask whatever any of them can be asked, and
-    /// one that cannot be refuses then.
+    /// one that cannot be refuses then. It is not told when the folders of one of them change: it
+    /// would ask for the new ones outside of any call, and there is nobody to ask. So that is not
+    /// promised either, and such a server asks in each call.
     pub(crate) fn of_all(desk: &Arc<Desk>, server: &str) -> Self {
         let mut abilities = Abilities::default();
         abilities.forms = true;
@@ -50,21 +54,31 @@ impl ServerHost {
         Self::new(desk, server, abilities)
     }
 
-    /// Behind a server that only one client has.
-    pub(crate) fn of_one(desk: &Arc<Desk>, server: &str, client: &ClientCapabilities) -> Self {
+    /// Behind a server that only one client has, with its session if it has one.
+    pub(crate) fn of_one(
+        desk: &Arc<Desk>,
+        server: &str,
+        client: &ClientCapabilities,
+        session: Option<Connection>,
+    ) -> Self {
         let mut abilities = Abilities::default();
         abilities.forms = client.accepts_form();
         abilities.urls = client.accepts_url();
         abilities.sampling = client.accepts_sampling();
         abilities.sampling_tools = client.accepts_sampling_tools();
         abilities.roots = client.accepts_roots();
+        // Only in a session it can say so.
+        abilities.root_changes = session.is_some() && client.announces_root_changes();
         // Tasks are for us to follow, in whichever form the client knows them.
         let extensions = client.extensions.iter().flatten();
         abilities.extensions = extensions
             .filter(|(name, _)| *name != TASKS_EXTENSION)
             .map(|(name, settings)| (name.clone(), settings.clone()))
             .collect();
-        Self::new(desk, server, abilities)
+        Self {
+            session,
+            ..Self::new(desk, server, abilities)
+        }
     }
 
     fn new(desk: &Arc<Desk>, server: &str, abilities: Abilities) -> Self {
@@ -72,6 +86,7 @@ impl ServerHost {
             desk: Arc::clone(desk),
             server: Arc::from(server),
             abilities,
+            session: None,
         }
     }
 
@@ -215,6 +230,14 @@ impl Host for ServerHost {
 
     fn list_roots(&self, asked: Asked) -> Answering<'_, ListRootsResult> {
         Box::pin(async move {
+            // A server asks for them when it has begun, and when it heard that there are others: it need
+            // not work on anything then. Whoever has it alone knows that he is meant.
+            if let Some(client) = &self.session
+                && self.desk.is_idle(&asked.server)
+            {
+                let roots = client.roots().await;
+                return roots.map(ListRootsResult::new).map_err(refusal);
+            }
             let asking = |open| list_roots(&self.desk, open);
             self.ask(&asked, asking).await
         })

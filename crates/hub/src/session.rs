@@ -50,6 +50,13 @@ impl Session {
         );
         Some(member)
     }
+
+    /// Those that there are.
+    pub(crate) fn members(&self) -> Vec<Arc<Member>> {
+        let members = self.members.lock().unwrap_or_else(PoisonError::into_inner);
+        let living = members.values().filter(|known| known.of.strong_count() > 0);
+        living.map(|known| Arc::clone(&known.member)).collect()
+    }
 }
 
 impl fmt::Debug for Session {

@@ -4,10 +4,13 @@
 use std::fmt;
 use std::sync::{Arc, Weak};
 
+use switchboard_protocol::Method;
 use switchboard_protocol::jsonrpc::Notification;
 use switchboard_protocol::machine::server::{Change, Input};
+use switchboard_protocol::types::{ListRootsResult, Root};
 use switchboard_transport::http::Principal;
 
+use crate::context::AskError;
 use crate::link::Link;
 
 /// A connection of a client: a pipe, a session, or a stream that a stateless client holds open.
@@ -55,6 +58,24 @@ impl Connection {
                 notification,
             });
         }
+    }
+
+    /// Asks a client of the handshake era which folders it works in, for no call: over HTTP on the
+    /// stream that belongs to none, if the client has it open. In a call, ask by its
+    /// [`Context`](crate::Context::roots).
+    ///
+    /// # Errors
+    /// The client cannot be asked, is gone, or did not answer as it should.
+    pub async fn roots(&self) -> Result<Vec<Root>, AskError> {
+        let asked = match self.0.upgrade() {
+            Some(link) => link.ask(None, Method::RootsList, None),
+            None => return Err(AskError::Ended),
+        };
+        let answer = asked.await.map_err(|_| AskError::Ended)??;
+        let result: ListRootsResult = answer
+            .decode()
+            .map_err(|error| AskError::BadAnswer(format!("roots: {error}")))?;
+        Ok(result.roots)
     }
 }
 

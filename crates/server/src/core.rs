@@ -317,11 +317,11 @@ impl Core {
         std::mem::take(&mut self.stopped)
     }
 
-    /// Asks the client for a handler.
+    /// Asks the client for a handler, or for no call.
     pub(crate) fn ask(
         &mut self,
         now: Instant,
-        key: ServeKey,
+        key: Option<ServeKey>,
         method: Method,
         params: Option<Payload>,
         asker: oneshot::Sender<Result<Payload, AskError>>,
@@ -332,7 +332,7 @@ impl Core {
         self.asked.retain(|_, waiting| !waiting.is_closed());
         self.asked.insert(ask, asker);
         let input = Input::Ask {
-            key: Some(key),
+            key,
             ask,
             method,
             params,

@@ -25,8 +25,9 @@ pub(crate) trait Link: Send + Sync + 'static {
     /// Gives the machine something that happened.
     fn tell(&self, input: Input);
 
-    /// Asks the client, in the handshake era. Nothing is heard if the call ends before.
-    fn ask(&self, key: ServeKey, method: Method, params: Option<Payload>) -> Asked;
+    /// Asks the client, in the handshake era, for a call or for none. Nothing is heard if the call ends
+    /// before.
+    fn ask(&self, key: Option<ServeKey>, method: Method, params: Option<Payload>) -> Asked;
 
     /// What seals what the client carries for a call.
     fn seals(&self) -> &SealingKeys;

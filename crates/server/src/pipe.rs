@@ -471,7 +471,7 @@ struct Inbox {
 enum Said {
     Input(Input),
     Ask(
-        ServeKey,
+        Option<ServeKey>,
         Method,
         Option<Payload>,
         oneshot::Sender<Result<Payload, AskError>>,
@@ -631,7 +631,7 @@ impl Link for PipeLink {
         self.say(Said::Input(input));
     }
 
-    fn ask(&self, key: ServeKey, method: Method, params: Option<Payload>) -> Asked {
+    fn ask(&self, key: Option<ServeKey>, method: Method, params: Option<Payload>) -> Asked {
         let (asker, asked) = oneshot::channel();
         self.say(Said::Ask(key, method, params, asker));
         asked

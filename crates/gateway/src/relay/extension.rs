@@ -17,6 +17,7 @@ use switchboard_protocol::{Era, Method, RawJson};
 use switchboard_server::{Answer, Context};
 
 use super::{Inner, caller, pursuit};
+use crate::rooms::Room;
 
 impl Inner {
     /// A request of which we know nothing.
@@ -58,12 +59,17 @@ impl Inner {
         }
     }
 
-    /// A notification of which we know nothing, for the one server that it can be for.
-    pub(super) fn tell_unknown(&self, notification: Notification) {
+    /// A notification of which we know nothing, for the one server that it can be for. If each client
+    /// has that alone, it is for that of this client, which has a room by then.
+    pub(super) fn tell_unknown(&self, notification: Notification, room: Option<Arc<Room>>) {
         let Ok(server) = self.only_one_for(notification.method.as_str()) else {
             return;
         };
-        let hub = self.hub.clone();
+        let hub = match room {
+            Some(room) => room.hub.clone(),
+            None if self.hub.is_shared(&server) => self.hub.clone(),
+            None => return,
+        };
         tokio::spawn(async move {
             // Whoever tells something does not hear whether it was heard.
             drop(hub.notify_on(&server, notification).await);

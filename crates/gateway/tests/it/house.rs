@@ -77,8 +77,16 @@ impl House {
         servers: Vec<ServerConfig>,
         describe: impl FnOnce(GatewayBuilder) -> GatewayBuilder,
     ) -> Self {
-        let mut tasks = Vec::new();
         let hub = servers.into_iter().fold(Hub::builder(), HubBuilder::server);
+        Self::open_to(hub, describe).await
+    }
+
+    /// Before the servers of this hub.
+    pub(crate) async fn open_to(
+        hub: HubBuilder,
+        describe: impl FnOnce(GatewayBuilder) -> GatewayBuilder,
+    ) -> Self {
+        let mut tasks = Vec::new();
         let gateway = std::sync::Arc::new(describe(Gateway::builder(hub)).build());
         for status in soon(gateway.hub().connect_all()).await {
             assert!(status.state.is_ready(), "{}: {}", status.name, status.state);

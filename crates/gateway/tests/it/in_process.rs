@@ -4,10 +4,11 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use switchboard_client::memory::{End, pair};
-use switchboard_client::types::{ElicitAction, ElicitResult};
+use switchboard_client::types::{ElicitAction, ElicitResult, ListRootsResult, Root};
 use switchboard_client::{Change, Client, Handlers};
 use switchboard_gateway::Gateway;
 use switchboard_hub::{Hub, HubBuilder, ServerConfig, Sharing};
+use switchboard_protocol::jsonrpc::{MethodName, Notification};
 use switchboard_protocol::{Era, Revision};
 use switchboard_server::{Server, tool};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
@@ -15,6 +16,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::sync::oneshot;
 
 use crate::cell::{connect, soon};
+use crate::house::House;
 
 /// A server of the handshake era that says what the test has it say.
 struct ByHand(BufReader<End>);
@@ -71,6 +73,17 @@ impl ByHand {
             }
         }
     }
+}
+
+/// A hub whose servers are all played by hand, and where they come in when they are started.
+fn each_by_hand() -> (HubBuilder, UnboundedReceiver<ByHand>) {
+    let (start, started) = unbounded_channel();
+    let hub = Hub::builder().in_process(move |_| {
+        let (ours, theirs) = pair();
+        start.send(ByHand(BufReader::new(theirs))).unwrap();
+        Some(ours)
+    });
+    (hub, started)
 }
 
 /// A gateway before a server that is played by hand, and whose one tool is known.
@@ -339,6 +352,148 @@ async fn a_long_list_comes_in_pages_by_cursors_that_nobody_can_make_up() {
         soon(client.close()).await;
         soon(gateway.hub().close()).await;
     }
+}
+
+/// Somebody who works in this folder, until it is another.
+fn at_home(folder: &Arc<Mutex<&'static str>>) -> Handlers {
+    let folder = Arc::clone(folder);
+    Handlers::new().on_roots(move |_| {
+        let root = Root::new(*folder.lock().unwrap());
+        async { Ok(ListRootsResult::new(vec![root])) }
+    })
+}
+
+const FOLDERS_CHANGED: &str = "notifications/roots/list_changed";
+
+impl ByHand {
+    /// Begins, and gives what is declared to it.
+    async fn begin(&mut self) -> Value {
+        let opening = self.hear("initialize").await;
+        let result = json!({"protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
+            "serverInfo": {"name": "hand", "version": "1"}});
+        self.say(json!({"jsonrpc": "2.0", "id": opening["id"], "result": result}))
+            .await;
+        opening["params"]["capabilities"].clone()
+    }
+
+    /// Answers the next call.
+    async fn work(&mut self) {
+        let id = self.hear("tools/call").await["id"].clone();
+        self.say(json!({"jsonrpc": "2.0", "id": id, "result": {"content": []}}))
+            .await;
+    }
+
+    /// Asks which folders there are.
+    async fn folders(&mut self) -> Value {
+        self.say(json!({"jsonrpc": "2.0", "id": "r", "method": "roots/list"}))
+            .await;
+        let answer = self.next().await;
+        assert_eq!(answer["id"], "r", "{answer}");
+        answer
+    }
+}
+
+/// The server that one client has alone, and that begins with his first call.
+async fn own_server(
+    client: &Client,
+    started: &mut UnboundedReceiver<ByHand>,
+    changes: Option<bool>,
+) -> ByHand {
+    let calling = client.clone();
+    let calling = tokio::spawn(async move { calling.call("one__work").await });
+    let mut server = soon(started.recv()).await.unwrap();
+    let declared = server.begin().await;
+    assert!(declared["roots"].is_object(), "{declared}");
+    assert_eq!(declared["roots"]["listChanged"].as_bool(), changes);
+    server.work().await;
+    soon(calling).await.unwrap().unwrap();
+    server
+}
+
+#[tokio::test]
+async fn a_server_that_a_client_has_alone_hears_that_its_folders_are_others_and_asks_for_them() {
+    for over_http in [false, true] {
+        let (hub, mut started) = each_by_hand();
+        let mut alone = ServerConfig::command("one", ["in-process"]);
+        alone.sharing = Sharing::PerClient;
+        let hub = hub
+            .server(alone)
+            .server(ServerConfig::command("two", ["in-process"]));
+        let opening = tokio::spawn(House::open_to(hub, |gateway| gateway));
+        // The one that says what there is, and the one for all: folders are nobody's there.
+        let mut shared = Vec::new();
+        for _ in 0..2 {
+            let mut server = soon(started.recv()).await.unwrap();
+            let declared = server.begin().await;
+            assert!(declared["roots"]["listChanged"].is_null(), "{declared}");
+            let id = server.hear("tools/list").await["id"].clone();
+            let tools = json!([{"name": "work", "inputSchema": {"type": "object"}}]);
+            server
+                .say(json!({"jsonrpc": "2.0", "id": id, "result": {"tools": tools}}))
+                .await;
+            shared.push(server);
+        }
+        let house = soon(opening).await.unwrap();
+        let folder = Arc::new(Mutex::new("file:///old"));
+        let other_folder = Arc::new(Mutex::new("file:///other"));
+        let come = async |folder| match over_http {
+            true => {
+                let user = at_home(folder);
+                house.client_of(Era::Handshake, "/mcp", "", user).await
+            }
+            false => connect(&house.gateway, Era::Handshake, at_home(folder)).await,
+        };
+        let (client, other) = (come(&folder).await, come(&other_folder).await);
+        let mut own = own_server(&client, &mut started, Some(true)).await;
+        let mut of_other = own_server(&other, &mut started, Some(true)).await;
+        assert_eq!(
+            own.folders().await["result"]["roots"][0]["uri"],
+            "file:///old"
+        );
+
+        *folder.lock().unwrap() = "file:///new";
+        client.roots_changed();
+        own.hear(FOLDERS_CHANGED).await;
+        assert_eq!(
+            own.folders().await["result"]["roots"][0]["uri"],
+            "file:///new"
+        );
+        // It is the first that each of the others hears.
+        other.roots_changed();
+        assert_eq!(of_other.next().await["method"], FOLDERS_CHANGED);
+        let theirs = of_other.folders().await;
+        assert_eq!(theirs["result"]["roots"][0]["uri"], "file:///other");
+        // The first that the others hear is what is said to show it.
+        for name in ["one", "two"] {
+            let word = Notification::new(MethodName::new("notifications/word"), None);
+            let telling = house.gateway.hub().notify_on(name, word);
+            soon(telling).await.unwrap();
+        }
+        for server in &mut shared {
+            assert_eq!(server.next().await["method"], "notifications/word");
+        }
+        house.close().await;
+    }
+}
+
+#[tokio::test]
+async fn a_stateless_client_is_not_asked_for_its_folders_outside_of_a_call() {
+    let (hub, mut started) = each_by_hand();
+    let mut alone = ServerConfig::command("one", ["in-process"]);
+    alone.sharing = Sharing::PerClient;
+    let gateway = Gateway::builder(hub.server(alone)).build();
+    let connecting = tokio::spawn(gateway.connect_all());
+    let mut listed = soon(started.recv()).await.unwrap();
+    let id = listed.hear("tools/list").await["id"].clone();
+    let tools = json!([{"name": "work", "inputSchema": {"type": "object"}}]);
+    listed
+        .say(json!({"jsonrpc": "2.0", "id": id, "result": {"tools": tools}}))
+        .await;
+    soon(connecting).await.unwrap();
+    let folder = Arc::new(Mutex::new("file:///srv"));
+    let client = connect(&gateway, Era::Stateless, at_home(&folder)).await;
+    let mut own = own_server(&client, &mut started, None).await;
+    assert!(own.folders().await["error"].is_object());
 }
 
 /// A hub whose servers are all this one, in this very process.

@@ -112,7 +112,7 @@ impl Hub {
     }
 
     /// The server as this user has it.
-    fn own_member(&self, server: &str) -> Result<Arc<Member>, HubError> {
+    pub(super) fn own_member(&self, server: &str) -> Result<Arc<Member>, HubError> {
         let member = self.member(server)?;
         let Some(session) = &self.session else {
             return Ok(member);

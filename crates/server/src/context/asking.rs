@@ -128,7 +128,7 @@ impl Context {
         let Way::Call { link, key } = self.way() else {
             return Err(AskError::Ended);
         };
-        let asked = link.ask(key, method, params);
+        let asked = link.ask(Some(key), method, params);
         // Whoever asks for a call that has ended would wait for ever.
         tokio::select! {
             biased;
@@ -214,7 +214,7 @@ impl Context {
             }
             Way::Call { link, key } => {
                 self.check(&question)?;
-                let asked = link.ask(key, question.method, question.params);
+                let asked = link.ask(Some(key), question.method, question.params);
                 // Whoever asks for a call that has ended would wait for ever.
                 tokio::select! {
                     biased;

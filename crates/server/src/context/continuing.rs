@@ -121,7 +121,7 @@ impl Context {
         let Way::Call { link, key } = self.way() else {
             return Err(AskError::Ended);
         };
-        let asked = link.ask(key, question.method, question.params);
+        let asked = link.ask(Some(key), question.method, question.params);
         Ok(asked.await.map_err(|_| AskError::Ended)??)
     }
 

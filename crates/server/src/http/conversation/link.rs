@@ -23,7 +23,7 @@ impl Link for Conversation {
         }
     }
 
-    fn ask(&self, key: ServeKey, method: Method, params: Option<Payload>) -> Asked {
+    fn ask(&self, key: Option<ServeKey>, method: Method, params: Option<Payload>) -> Asked {
         let (asker, asked) = oneshot::channel();
         if let Some(me) = self.me() {
             let mut state = me.lock();
