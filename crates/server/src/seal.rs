@@ -135,8 +135,12 @@ impl SealingKeys {
         if *version != VERSION || body.len() < EXPIRY + TAG {
             return Err(SealError::Malformed);
         }
+        let keys = self.opening_keys(id);
+        if keys.is_empty() {
+            return Err(SealError::Foreign);
+        }
         let authenticated = binding.authenticated(header);
-        for key in self.opening_keys(id) {
+        for key in keys {
             let mut body = body.to_vec();
             let nonce = Nonce::assume_unique_for_key(*nonce);
             let Ok(open) = key
@@ -253,7 +257,9 @@ impl Error for SecretError {}
 pub enum SealError {
     /// Not a seal at all.
     Malformed,
-    /// Changed, made with a key that is gone, or made for another caller or request.
+    /// Made with a key that is gone or was never ours: by another server, if it is a seal.
+    Foreign,
+    /// Made by us for another caller or request, or changed since.
     Forged,
     /// Made by us, too long ago.
     Expired,
@@ -270,6 +276,7 @@ impl fmt::Display for SealError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Malformed => f.write_str("not a value that this server gave out"),
+            Self::Foreign => f.write_str("not given out by this server, or too long ago"),
             Self::Forged => f.write_str("not given out by this server for this caller and request"),
             Self::Expired => f.write_str("expired, start over without it"),
             Self::TooLarge { limit } => write!(f, "larger than the limit of {limit} bytes"),

@@ -19,7 +19,7 @@ use switchboard_hub::{HubCall, HubCallFuture, HubError, Operation};
 use switchboard_protocol::jsonrpc::ErrorObject;
 use switchboard_protocol::types::{InputRequests, InputRequiredResult};
 use switchboard_protocol::{Era, RawJson};
-use switchboard_server::{Answer, Context, Progress};
+use switchboard_server::{Answer, Context, Progress, SealError};
 use tokio::time::timeout;
 
 use super::{Inner, error_of};
@@ -263,6 +263,9 @@ pub(super) fn may_be_returned(context: &Context) -> bool {
 
 /// The call that a client comes back for, with the answers that it brings. None if what it brings
 /// is not ours: then it is for the server.
+///
+/// # Errors
+/// When it was given to somebody else, or for another call, or the call does not wait any more.
 pub(super) async fn returned<O: Operation<Output = Payload>>(
     relay: &Inner,
     context: &Context,
@@ -274,8 +277,13 @@ pub(super) async fn returned<O: Operation<Output = Payload>>(
     let Some(state) = params.string_member("requestState") else {
         return Ok(None);
     };
-    let Ok(number) = context.unseal(PURPOSE, &state) else {
-        return Ok(None);
+    let number = match context.unseal(PURPOSE, &state) {
+        Ok(number) => number,
+        Err(SealError::Malformed | SealError::Foreign | SealError::TooLarge { .. }) => {
+            return Ok(None);
+        }
+        // It is ours, and so for no server: one that does not look at it would run what is called.
+        Err(_) => return Err(bad(NOT_HERE)),
     };
     let number: u64 = serde_json::from_slice(&number).map_err(|_| bad("requestState"))?;
     let ended = "requestState: the call that was to go on has ended, or goes on already; \
@@ -349,5 +357,7 @@ fn tell_progress(context: &Context, progress: &ProgressNotificationParams) {
 }
 
 const PURPOSE: &str = "requestState";
+const NOT_HERE: &str = "requestState: it was not given to this caller for this very call, or too long \
+                        ago; call again without it";
 /// Longer than a server needs between two questions, and nothing to somebody who reads them.
 const TOGETHER: Duration = Duration::from_millis(10);
