@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use switchboard_client::types::{ElicitAction, ElicitResult};
-use switchboard_client::{Change, Handlers, OnBehalf, Payload, RawJson};
-use switchboard_protocol::jsonrpc::{ErrorCode, ErrorObject};
-use switchboard_protocol::{Era, Method};
+use switchboard_client::{Change, Handlers};
+use switchboard_protocol::Era;
+use switchboard_protocol::jsonrpc::ErrorCode;
 use tokio::sync::mpsc;
 
-use crate::cell::{Cell, Eras, connect, in_each, soon};
+use crate::cell::{Cell, Eras, ask, connect, in_each, question, soon};
 
 #[tokio::test]
 async fn a_form_is_filled_in_by_the_one_who_called() {
@@ -116,23 +116,27 @@ async fn a_stateless_client_is_told_what_it_would_have_to_declare() {
 #[tokio::test]
 async fn a_question_that_is_left_open_is_asked_again_and_its_call_runs_once() {
     let cell = Cell::open(ACROSS, &["one"]).await;
-    let first = ask(&cell, json!({"name": "one__greet"})).await.unwrap();
+    let first = ask(&cell.client, json!({"name": "one__greet"}))
+        .await
+        .unwrap();
     let (name, state) = question(&first);
     // Somebody who goes away does not keep others from being asked.
-    let away = ask(&cell, json!({"name": "one__greet"})).await.unwrap();
+    let away = ask(&cell.client, json!({"name": "one__greet"}))
+        .await
+        .unwrap();
     assert_ne!(question(&away).1, state);
     let nothing = json!({"name": "one__greet", "requestState": state, "inputResponses": {}});
-    let again = ask(&cell, nothing.clone()).await.unwrap();
+    let again = ask(&cell.client, nothing.clone()).await.unwrap();
     let (same, state) = question(&again);
     assert_eq!(same, name);
     let answer = json!({"action": "accept", "content": {"name": "Ada"}});
     let answers = json!({"name": "one__greet", "requestState": state,
         "inputResponses": {name: answer}});
-    let last = ask(&cell, answers.clone()).await.unwrap();
+    let last = ask(&cell.client, answers.clone()).await.unwrap();
     assert_eq!(last["content"][0]["text"], "Hello, Ada!");
     // What was taken up once is not taken up again.
     for spent in [nothing, answers] {
-        let error = ask(&cell, spent).await.unwrap_err();
+        let error = ask(&cell.client, spent).await.unwrap_err();
         assert_eq!(error.code, ErrorCode::INVALID_PARAMS, "{error:?}");
         assert!(error.message.contains("requestState"), "{error:?}");
     }
@@ -142,7 +146,9 @@ async fn a_question_that_is_left_open_is_asked_again_and_its_call_runs_once() {
 #[tokio::test]
 async fn a_call_that_ends_while_its_client_is_asked_keeps_its_outcome() {
     let cell = Cell::open(ACROSS, &["one"]).await;
-    let first = ask(&cell, json!({"name": "one__greet"})).await.unwrap();
+    let first = ask(&cell.client, json!({"name": "one__greet"}))
+        .await
+        .unwrap();
     let (name, state) = question(&first);
     // The server ends. Nobody waits for the call, and all the same it is over.
     assert_eq!(in_flight(&cell), 1);
@@ -156,7 +162,7 @@ async fn a_call_that_ends_while_its_client_is_asked_keeps_its_outcome() {
     let answer = json!({"action": "accept", "content": {"name": "Ada"}});
     let answers = json!({"name": "one__greet", "requestState": state,
         "inputResponses": {name: answer}});
-    let error = ask(&cell, answers).await.unwrap_err();
+    let error = ask(&cell.client, answers).await.unwrap_err();
     assert_eq!(error.code, ErrorCode::INTERNAL_ERROR, "{error:?}");
     cell.close().await;
 }
@@ -166,27 +172,6 @@ fn in_flight(cell: &Cell) -> u64 {
     let servers = cell.gateway.hub().metrics().snapshot().servers;
     let operations = servers.iter().flat_map(|server| &server.operations);
     operations.map(|operation| operation.in_flight).sum()
-}
-
-/// Calls a tool as somebody who answers later.
-async fn ask(cell: &Cell, params: Value) -> Result<Value, ErrorObject> {
-    let mut whom = OnBehalf::new(RawJson::encode(&json!({"elicitation": {}})).unwrap());
-    whom.is_asked_himself = true;
-    let params = Payload::encode(&params).unwrap();
-    let call = cell.client.pass_on(Method::ToolsCall.into(), Some(params));
-    match soon(call.on_behalf(whom)).await {
-        Ok(result) => Ok(result.decode().unwrap()),
-        Err(error) => Err(error.refusal().unwrap().clone()),
-    }
-}
-
-/// The name of the one question in a result, and what is to be brought back with its answer.
-fn question(result: &Value) -> (String, String) {
-    assert_eq!(result["resultType"], "input_required", "{result}");
-    let questions = result["inputRequests"].as_object().unwrap();
-    assert_eq!(questions.len(), 1, "{result}");
-    let state = result["requestState"].as_str().unwrap();
-    (questions.keys().next().unwrap().clone(), state.to_owned())
 }
 
 #[tokio::test]

@@ -3,16 +3,17 @@
 use std::future::{Future, IntoFuture};
 use std::sync::{Arc, Mutex};
 
-use serde_json::{Map, json};
+use serde_json::{Map, Value, json};
 use switchboard_client::memory::pair;
 use switchboard_client::types::{
     CreateMessageResult, ElicitResult, ListRootsResult, OneOrMany, Role, Root,
     SamplingMessageContentBlock,
 };
-use switchboard_client::{Client, Handlers, Mode, Spec};
+use switchboard_client::{Client, Handlers, Mode, OnBehalf, Payload, RawJson, Spec};
 use switchboard_gateway::{Gateway, Names};
 use switchboard_hub::{Hub, HubBuilder, ServerConfig, Sharing};
-use switchboard_protocol::{Era, Revision};
+use switchboard_protocol::jsonrpc::ErrorObject;
+use switchboard_protocol::{Era, Method, Revision};
 use tokio::net::TcpListener;
 use tokio::time::timeout;
 
@@ -149,6 +150,27 @@ fn user(asked: &Arc<Mutex<Vec<String>>>) -> Handlers {
             ))
         })
         .on_roots(|_| async { Ok(ListRootsResult::new(vec![Root::new("file:///srv")])) })
+}
+
+/// Calls a tool as somebody of the stateless era who answers later.
+pub(crate) async fn ask(client: &Client, params: Value) -> Result<Value, ErrorObject> {
+    let mut whom = OnBehalf::new(RawJson::encode(&json!({"elicitation": {}})).unwrap());
+    whom.is_asked_himself = true;
+    let params = Payload::encode(&params).unwrap();
+    let call = client.pass_on(Method::ToolsCall.into(), Some(params));
+    match soon(call.on_behalf(whom)).await {
+        Ok(result) => Ok(result.decode().unwrap()),
+        Err(error) => Err(error.refusal().unwrap().clone()),
+    }
+}
+
+/// The name of the one question in a result, and what is to be brought back with its answer.
+pub(crate) fn question(result: &Value) -> (String, String) {
+    assert_eq!(result["resultType"], "input_required", "{result}");
+    let questions = result["inputRequests"].as_object().unwrap();
+    assert_eq!(questions.len(), 1, "{result}");
+    let state = result["requestState"].as_str().unwrap();
+    (questions.keys().next().unwrap().clone(), state.to_owned())
 }
 
 /// What must come, and not take long. A safety net, no measure.

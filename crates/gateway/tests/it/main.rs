@@ -7,8 +7,9 @@
 //!   all four cells
 //! - `rooms`: servers that each client has alone
 //! - `in_process`: servers in this very process, some played by hand
-//! - `played`: servers in this very process that answer as the test says; `caching`: how long lists may be
-//!   kept
+//! - `played`: servers in this very process that answer as the test says, and clients that write what it says;
+//!   `caching`: how long lists may be kept; `older`: peers of older revisions; `coming_again`: calls that
+//!   end with a question; `passing`: what comes through as it was written
 //! - `house`: a gateway over HTTP; `access`, `bounds`: who may call, and how much; `hostile`: clients
 //!   that attack it
 
@@ -24,11 +25,14 @@ mod caching;
 mod calling;
 mod cell;
 mod child;
+mod coming_again;
 mod extensions;
 mod hostile;
 mod house;
 mod in_process;
 mod listing;
+mod older;
+mod passing;
 mod played;
 mod reloading;
 mod rooms;
