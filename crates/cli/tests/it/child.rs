@@ -22,6 +22,12 @@ pub(crate) fn holding() -> Value {
     played("holding")
 }
 
+/// One whose only tool says to which span it belongs.
+#[cfg(unix)]
+pub(crate) fn traced() -> Value {
+    played("traced")
+}
+
 /// One whose list of tools is none.
 pub(crate) fn unlisted() -> Value {
     played("unlisted")
@@ -100,6 +106,12 @@ fn serves() {
             Some("tools/list") if part == "unlisted" => json!({"tools": 5}),
             Some("tools/list") if part == "holding" => json!({"tools": [
                 {"name": "hold", "inputSchema": {"type": "object"}}]}),
+            Some("tools/list") if part == "traced" => json!({"tools": [
+                {"name": "trace", "inputSchema": {"type": "object"}}]}),
+            Some("tools/call") if part == "traced" => {
+                let span = &message["params"]["_meta"]["traceparent"];
+                json!({"content": [{"type": "text", "text": span.as_str()}]})
+            }
             Some("tools/list") => json!({"tools": tools()}),
             Some("resources/list") => json!({"resources": [
                 {"uri": "demo://picture", "name": "picture", "mimeType": "image/png"}]}),

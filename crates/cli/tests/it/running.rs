@@ -8,7 +8,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::child::{holding, server};
+use crate::child::{holding, server, traced};
 use crate::place::Place;
 
 /// A gateway that runs, and is killed at the latest when this is dropped.
@@ -363,24 +363,45 @@ fn the_socket_of_a_gateway_that_was_killed_is_tidied_up() {
 }
 
 #[test]
-fn traces_go_to_a_collector_below_the_span_of_the_client() {
+fn one_trace_goes_from_the_client_through_the_gateway_to_the_server() {
     let collector = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", collector.local_addr().unwrap());
-    let place = Place::with(json!({"one": server()}));
+    let place = Place::with(json!({"one": traced()}));
     let mut serving = Serving::start(&place, &["--otlp", &url]);
     serving.hear("one: ready");
-    let meta = json!({"traceparent": "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"});
-    let call = serving.post("one__echo", &json!({"text": "hi"}), &meta, "");
-    assert_eq!(answer(call).0, 200);
+    let trace = "4bf92f3577b34da6a3ce929d0e0e4736";
+    let mut expected = Vec::new();
+    // Said with the call, and by the request that brings it.
+    for (parent, is_header) in [("00f067aa0ba902b7", false), ("00f067aa0ba902b8", true)] {
+        let said = format!("00-{trace}-{parent}-01");
+        let (meta, headers) = match is_header {
+            true => (json!({}), format!("traceparent: {said}\r\n")),
+            false => (json!({"traceparent": said}), String::new()),
+        };
+        let (status, text) = answer(serving.post("one__trace", &json!({}), &meta, &headers));
+        assert_eq!(status, 200, "{text}");
+        // What the server was told: the same trace, and the span of the gateway.
+        let (_, told) = text.split_once(&format!("00-{trace}-")).unwrap();
+        let span = &told[..16];
+        assert_ne!(span, parent);
+        // Fields 1, 2 and 4 of a span in OTLP.
+        expected.push([
+            vec![0x0a, 16],
+            bytes(trace),
+            vec![0x12, 8],
+            bytes(span),
+            vec![0x22, 8],
+            bytes(parent),
+        ]);
+    }
     serving.signal(Signal::TERM);
-    let trace = 0x4bf9_2f35_77b3_4da6_a3ce_929d_0e0e_4736_u128.to_be_bytes();
-    let parent = 0x00f0_67aa_0ba9_02b7_u64.to_be_bytes();
-    let holds = |body: &[u8], id: &[u8]| body.windows(id.len()).any(|part| part == id);
-    loop {
+    while !expected.is_empty() {
         let (path, body) = receive(&collector);
         if path == "/v1/traces" {
-            assert!(holds(&body, &trace) && holds(&body, &parent));
-            break;
+            expected.retain(|span| {
+                let span = span.concat();
+                !body.windows(span.len()).any(|part| part == span)
+            });
         }
     }
     // Metrics are sent in the end too.
@@ -388,10 +409,18 @@ fn traces_go_to_a_collector_below_the_span_of_the_client() {
     assert_eq!(serving.ended(), Some(0));
 }
 
+fn bytes(digits: &str) -> Vec<u8> {
+    let places = (0..digits.len()).step_by(2);
+    places
+        .map(|place| u8::from_str_radix(&digits[place..place + 2], 16).unwrap())
+        .collect()
+}
+
 #[test]
 fn the_first_transport_is_served_where_it_is_wanted() {
     let place = Place::with(json!({"one": server()}));
-    let serving = Serving::start(&place, &["--sse"]);
+    let mut serving = Serving::start(&place, &["--sse"]);
+    serving.hear("one: ready");
     let mut stream = serving.connect();
     write!(
         stream,
@@ -399,9 +428,38 @@ fn the_first_transport_is_served_where_it_is_wanted() {
     )
     .unwrap();
     let mut lines = BufReader::new(stream).lines();
-    let event = lines.find(|line| line.as_ref().unwrap().starts_with("data: "));
-    let event = event.unwrap().unwrap();
-    assert!(event.contains("/message?"), "{event}");
+    let mut next = || {
+        let mut events = lines.by_ref().map(Result::unwrap);
+        let event = events.find(|line| line.starts_with("data: ")).unwrap();
+        event["data: ".len()..].to_owned()
+    };
+    let endpoint = next();
+    assert!(endpoint.contains("/message?"), "{endpoint}");
+    let post = |message: &Value| {
+        let body = message.to_string();
+        let mut stream = serving.connect();
+        write!(
+            stream,
+            "POST {endpoint} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
+             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        )
+        .unwrap();
+        assert_eq!(answer(stream).0, 202);
+    };
+    post(
+        &json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2024-11-05", "capabilities": {},
+        "clientInfo": {"name": "old", "version": "1"}}}),
+    );
+    assert!(next().contains(r#""protocolVersion":"2024-11-05""#));
+    post(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+    post(
+        &json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {
+        "name": "one__echo", "arguments": {"text": "how it began"}}}),
+    );
+    let answered = next();
+    assert!(answered.contains(r#""id":2"#) && answered.contains("how it began"));
     let other = Serving::start(&place, &[]);
     assert_eq!(other.get("/sse").0, 404);
 }
