@@ -50,7 +50,7 @@ use crate::words::plain;
 pub struct Call<T = CallToolResult> {
     pub(crate) options: Options,
     pub(crate) body: Body,
-    read: fn(&Payload) -> Result<T, ErrorKind>,
+    read: fn(Payload) -> Result<T, ErrorKind>,
 }
 
 /// What all calls can be told.
@@ -101,7 +101,7 @@ impl<T> Call<T> {
     pub(crate) fn new(
         client: Client,
         body: Body,
-        read: fn(&Payload) -> Result<T, ErrorKind>,
+        read: fn(Payload) -> Result<T, ErrorKind>,
     ) -> Self {
         let key = Shared::next_key();
         Self {
@@ -178,7 +178,7 @@ impl<T> Call<T> {
         Call {
             options: self.options,
             body: self.body,
-            read: |payload| Ok(payload.clone()),
+            read: Ok,
         }
     }
 
@@ -189,7 +189,7 @@ impl<T> Call<T> {
         self
     }
 
-    pub(crate) fn read_as<U>(self, read: fn(&Payload) -> Result<U, ErrorKind>) -> Call<U> {
+    pub(crate) fn read_as<U>(self, read: fn(Payload) -> Result<U, ErrorKind>) -> Call<U> {
         Call {
             options: self.options,
             body: self.body,
@@ -200,16 +200,16 @@ impl<T> Call<T> {
     /// Checks and reads what came of it.
     pub(crate) fn finish(&self, outcome: Result<Payload, ErrorKind>) -> Result<T, Error> {
         match outcome {
-            Ok(payload) => self.read_result(&payload),
+            Ok(payload) => self.read_result(payload),
             Err(kind) => Err(self.fail(kind)),
         }
     }
 
     /// Checks and reads its result.
     #[inline]
-    pub(crate) fn read_result(&self, payload: &Payload) -> Result<T, Error> {
+    pub(crate) fn read_result(&self, payload: Payload) -> Result<T, Error> {
         if let Body::Tool(tool) = &self.body
-            && let Err(kind) = tool.check_output(&self.options.client, payload)
+            && let Err(kind) = tool.check_output(&self.options.client, &payload)
         {
             return Err(self.fail(kind));
         }
@@ -238,7 +238,7 @@ impl Call<Payload> {
                 params: Ok(params),
             }),
         };
-        Self::new(client, body, |payload| Ok(payload.clone()))
+        Self::new(client, body, Ok)
     }
 }
 
@@ -251,7 +251,9 @@ impl<T: DeserializeOwned> Call<T> {
     ) -> Self {
         let params = params.map(Payload::encode).transpose().map_err(Arc::new);
         let method = method.into();
-        Self::new(client, Body::Plain(Plain { method, params }), decode)
+        Self::new(client, Body::Plain(Plain { method, params }), |result| {
+            decode(&result)
+        })
     }
 }
 

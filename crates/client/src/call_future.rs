@@ -84,7 +84,7 @@ impl<T: Send + 'static> Future for CallFuture<T> {
             },
         };
         let result = match ready!(call.options.poll_outcome(cx)) {
-            Ok(payload) if call.body.is_all(era, &payload) => call.read_result(&payload),
+            Ok(payload) if call.body.is_all(era, &payload) => call.read_result(payload),
             outcome => {
                 let outcome = outcome.map_err(ErrorKind::from);
                 let shared = call.options.client.shared();

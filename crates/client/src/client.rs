@@ -149,6 +149,15 @@ impl Client {
         self.shared().state.borrow().clone()
     }
 
+    /// What was agreed on when the connection opened, read where it lies. None if it is not open.
+    /// The state does not change meanwhile: whoever reads is to be quick.
+    pub fn with_ready<T>(&self, read: impl FnOnce(Option<&Ready>) -> T) -> T {
+        match &*self.shared().state.borrow() {
+            State::Ready(ready) => read(Some(ready)),
+            _ => read(None),
+        }
+    }
+
     /// The states from now on.
     pub fn states(&self) -> States {
         States::new(self.shared().state.subscribe())
@@ -173,11 +182,9 @@ impl Client {
     /// Calls a tool.
     #[inline]
     pub fn call(&self, tool: impl Into<String>) -> Call<CallToolResult> {
-        Call::new(
-            self.clone(),
-            Body::Tool(ToolCall::new(tool)),
-            tool_call::read_result,
-        )
+        Call::new(self.clone(), Body::Tool(ToolCall::new(tool)), |result| {
+            tool_call::read_result(&result)
+        })
     }
 
     /// Reads a resource.

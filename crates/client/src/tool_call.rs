@@ -401,10 +401,10 @@ impl Call<CallToolResult> {
                 structured_content: U,
             }
             if payload.is_error() {
-                let result: CallToolResult = decode(payload)?;
+                let result: CallToolResult = decode(&payload)?;
                 return Err(ErrorKind::ToolFailed(result.joined_text()));
             }
-            let structured: Structured<U> = decode(payload)?;
+            let structured: Structured<U> = decode(&payload)?;
             Ok(structured.structured_content)
         })
     }

@@ -7,7 +7,7 @@
 mod later;
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ pub(crate) struct Desk {
 
 #[derive(Debug, Default)]
 struct Calls {
-    places: Vec<Option<Arc<Open>>>,
+    places: Vec<Option<Entry>>,
     free: Vec<usize>,
     /// Who has given up calls lately.
     left: VecDeque<Leaver>,
@@ -58,11 +58,9 @@ struct Leaver {
 impl Calls {
     /// The calls at a server, with their numbers.
     fn at(&self, server: &Arc<str>) -> impl Iterator<Item = (u64, &Arc<Open>)> + Clone {
-        let open = self.places.iter().flatten();
-        open.filter_map(move |open| {
-            let entry = open.entry.get()?;
-            (entry.server == *server).then_some((entry.call, open))
-        })
+        let entries = self.places.iter().flatten();
+        let here = entries.filter(move |entry| entry.server == *server);
+        here.map(|entry| (entry.call, &entry.open))
     }
 
     fn find(&self, server: &Arc<str>, call: u64) -> Option<Arc<Open>> {
@@ -110,22 +108,23 @@ pub(crate) struct Open {
     /// The task that it waits for, if it waits for one.
     pub(crate) task: Option<AskingTask>,
     /// Where its servers ask.
-    room: Option<Arc<Room>>,
+    room: Arc<Room>,
     /// Found out when somebody wants to know it.
     client: OnceLock<Identity>,
-    /// Once it is on its way.
-    entry: OnceLock<Entry>,
+    /// Its place at the desk, once it is on its way.
+    place: AtomicUsize,
+    /// Whether that is the desk of the servers that its client has alone.
+    is_at_own: AtomicBool,
     /// How many answers the server waits for.
     waits_for: AtomicUsize,
     /// The number of the last question about it.
     last_asked: AtomicU64,
 }
 
-/// Where a call is on its way to.
+/// A call and where it is on its way to.
 #[derive(Debug)]
 struct Entry {
-    desk: Arc<Desk>,
-    place: usize,
+    open: Arc<Open>,
     server: Arc<str>,
     call: u64,
 }
@@ -136,9 +135,10 @@ impl Open {
         Arc::new(Self {
             asker,
             task: None,
-            room: Some(room),
+            room,
             client: OnceLock::new(),
-            entry: OnceLock::new(),
+            place: AtomicUsize::new(NOWHERE),
+            is_at_own: AtomicBool::new(false),
             waits_for: AtomicUsize::new(0),
             last_asked: AtomicU64::new(0),
         })
@@ -154,9 +154,10 @@ impl Open {
         Arc::new(Self {
             asker,
             task: Some(task),
-            room: Some(room),
+            room,
             client: OnceLock::from(client),
-            entry: OnceLock::new(),
+            place: AtomicUsize::new(NOWHERE),
+            is_at_own: AtomicBool::new(false),
             waits_for: AtomicUsize::new(0),
             last_asked: AtomicU64::new(0),
         })
@@ -187,51 +188,50 @@ impl Open {
     fn is_waiting(&self) -> bool {
         self.waits_for.load(Ordering::Relaxed) > 0
     }
+}
 
-    /// It is on its way to this server, under this number.
-    fn enter(self: Arc<Self>, desk: &Arc<Desk>, server: &Arc<str>, call: u64) {
+impl Witness for Open {
+    fn begins(self: Arc<Self>, server: &Arc<str>, call: u64) {
+        let is_own = self.room.has_alone(server);
+        let desk = Arc::clone(self.room.desk(is_own));
         let mut calls = desk.calls();
         let place = calls.free.pop().unwrap_or_else(|| {
             calls.places.push(None);
             calls.places.len() - 1
         });
-        let entry = Entry {
-            desk: Arc::clone(desk),
-            place,
-            server: Arc::clone(server),
-            call,
-        };
-        // It begins once.
-        let _ = self.entry.set(entry);
+        // It begins once, and who looks for it has the lock.
+        self.place.store(place, Ordering::Relaxed);
+        self.is_at_own.store(is_own, Ordering::Relaxed);
         if let Some(free) = calls.places.get_mut(place) {
-            *free = Some(self);
-        }
-    }
-}
-
-impl Witness for Open {
-    fn begins(self: Arc<Self>, server: &Arc<str>, call: u64) {
-        if let Some(room) = self.room.clone() {
-            self.enter(room.desk(server), server, call);
+            *free = Some(Entry {
+                open: self,
+                server: Arc::clone(server),
+                call,
+            });
         }
     }
 
     fn ends(&self, is_answered: bool) {
-        let Some(entry) = self.entry.get() else {
+        // It has begun, and whoever began it ends it.
+        let place = self.place.load(Ordering::Relaxed);
+        let left = (!is_answered).then(|| self.client());
+        let is_own = self.is_at_own.load(Ordering::Relaxed);
+        let mut calls = self.room.desk(is_own).calls();
+        let Some(entry) = calls.places.get_mut(place).and_then(Option::take) else {
             return;
         };
-        let left = (!is_answered).then(|| self.client());
-        let mut calls = entry.desk.calls();
-        let open = calls.places.get_mut(entry.place).and_then(Option::take);
-        calls.free.push(entry.place);
+        calls.free.push(place);
         if let Some(client) = left {
             calls.leave(&entry.server, client);
         }
         drop(calls);
         // What else there is of it may take longer than others are to wait.
-        drop(open);
+        drop(entry);
     }
 }
+
+/// The place of a call that has none.
+const NOWHERE: usize = usize::MAX;
 
 /// A task that a server may ask about.
 #[derive(Debug)]
@@ -406,8 +406,11 @@ const MOST_LEFT: usize = 1_024;
 pub(crate) mod tests {
     use std::collections::HashMap;
 
+    use switchboard_hub::Hub;
+
     use super::*;
     use crate::limit::GatewayLimits;
+    use crate::rooms::Rooms;
 
     pub(crate) fn desk() -> Arc<Desk> {
         let turnstile = Arc::new(Turnstile::new(GatewayLimits::default(), HashMap::new()));
@@ -431,16 +434,10 @@ pub(crate) mod tests {
     fn enter_as(desk: &Arc<Desk>, call: u64, client: Identity) -> (Entered, Listening) {
         let capabilities = serde_json::from_str(r#"{"elicitation": {"form": {}}, "roots": {}}"#);
         let later = Later::of_one_away(Arc::new(capabilities.unwrap()));
-        let open = Arc::new(Open {
-            asker: Asker::Later(later),
-            task: None,
-            room: None,
-            client: OnceLock::from(client),
-            entry: OnceLock::new(),
-            waits_for: AtomicUsize::new(0),
-            last_asked: AtomicU64::new(0),
-        });
-        Arc::clone(&open).enter(desk, &Arc::from("s"), call);
+        let rooms = Rooms::new(Hub::new(), Arc::clone(desk), 1);
+        let mut open = Open::new(Asker::Later(later), Arc::clone(rooms.hall()));
+        Arc::get_mut(&mut open).unwrap().client = OnceLock::from(client);
+        Arc::clone(&open).begins(&Arc::from("s"), call);
         (Entered(Arc::clone(&open)), Listening::to(open))
     }
 

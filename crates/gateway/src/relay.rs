@@ -288,8 +288,7 @@ impl Inner {
     where
         O: Operation<Output: serde::Serialize + serde::de::DeserializeOwned>,
     {
-        let whom = self.last_caller.whom(context);
-        let params = self.last_caller.params(context);
+        let (whom, params) = self.last_caller.of(context);
         self.begin_as(context, params, whom, call)
     }
 

@@ -38,11 +38,16 @@ pub(crate) struct Room {
 }
 
 impl Room {
-    /// Where this server asks.
-    pub(crate) fn desk(&self, server: &str) -> &Arc<Desk> {
-        match self.hub.is_shared(server) {
-            true => &self.shared,
-            false => &self.own,
+    /// Is this a server that its client has alone?
+    pub(crate) fn has_alone(&self, server: &str) -> bool {
+        !self.hub.is_shared(server)
+    }
+
+    /// Where the servers ask that this client has alone, or those that all share.
+    pub(crate) const fn desk(&self, is_own: bool) -> &Arc<Desk> {
+        match is_own {
+            true => &self.own,
+            false => &self.shared,
         }
     }
 }

@@ -4,6 +4,7 @@
 //! them is counted; a connection has limits of its own.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -19,6 +20,8 @@ use crate::lot::Full;
 pub(crate) struct Turnstile {
     limits: GatewayLimits,
     refusals: Refusals,
+    /// Calls in flight, of all callers.
+    calls: AtomicUsize,
     inside: Mutex<Inside>,
 }
 
@@ -34,7 +37,6 @@ pub struct CallerLimits {
 
 #[derive(Debug, Default)]
 struct Inside {
-    calls: usize,
     /// Limits of single callers, by the names of their keys.
     special: HashMap<String, CallerLimits>,
     callers: HashMap<CallerId, Caller>,
@@ -60,6 +62,7 @@ impl Turnstile {
         Self {
             limits,
             refusals: Refusals::default(),
+            calls: AtomicUsize::new(0),
             inside: Mutex::new(Inside {
                 special,
                 ..Inside::default()
@@ -95,22 +98,21 @@ impl Turnstile {
         now: impl FnOnce() -> Instant,
         principal: Option<&Principal>,
     ) -> Result<Pass, ErrorObject> {
-        let mut inside = self.inside();
-        if inside.calls >= self.limits.calls {
+        // It gives its place back when it is dropped, also where it gets no further.
+        let mut pass = Pass {
+            turnstile: Arc::clone(self),
+            caller: None,
+        };
+        if self.calls.fetch_add(1, Ordering::Relaxed) >= self.limits.calls {
             let all = self.limits.calls;
             let message = format!("all {all} calls that are served at once are taken");
             return Err(self.refuse(ErrorCode::BUSY, &message, "calls", SOON));
         }
-        let caller = match principal {
-            Some(principal) => Some(self.count(&mut inside, now(), principal)?.into()),
-            None => None,
-        };
-        inside.calls += 1;
-        drop(inside);
-        Ok(Pass {
-            turnstile: Arc::clone(self),
-            caller,
-        })
+        if let Some(principal) = principal {
+            let id = self.count(&mut self.inside(), now(), principal)?;
+            pass.caller = Some(Box::new(id));
+        }
+        Ok(pass)
     }
 
     /// Counts a call of this caller.
@@ -207,7 +209,7 @@ impl Turnstile {
 
     /// Calls in flight now.
     pub(crate) fn calls(&self) -> usize {
-        self.inside().calls
+        self.calls.load(Ordering::Relaxed)
     }
 
     fn inside(&self) -> MutexGuard<'_, Inside> {
@@ -237,10 +239,9 @@ impl Pass {
 
 impl Drop for Pass {
     fn drop(&mut self) {
-        let mut inside = self.turnstile.inside();
-        inside.calls = inside.calls.saturating_sub(1);
+        self.turnstile.calls.fetch_sub(1, Ordering::Relaxed);
         if let Some(id) = &self.caller
-            && let Some(caller) = inside.callers.get_mut(id)
+            && let Some(caller) = self.turnstile.inside().callers.get_mut(id)
         {
             caller.calls = caller.calls.saturating_sub(1);
         }

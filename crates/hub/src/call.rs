@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use switchboard_client::types::ProgressNotificationParams;
-use switchboard_client::{Call, Payload, State};
+use switchboard_client::{Call, Payload};
 use tokio::time::{Instant, sleep_until};
 
 use crate::error::HubError;
@@ -148,10 +148,12 @@ impl<O: Operation> HubCall<O> {
         if self.operation.is_answered_here(&self.hub) {
             return Err(self);
         }
-        let Ok(target) = self.operation.find(&self.hub.catalog()) else {
+        let found = self.operation.found_in(self.hub.catalog_version());
+        let found = found.or_else(|| self.operation.find(&self.hub.catalog()).ok());
+        let Some(target) = found else {
             return Err(self);
         };
-        let Some(client) = self.hub.client_now(&target.server) else {
+        let Some(client) = self.hub.client_now(target.server()) else {
             return Err(self);
         };
         let limits = self.options.limits();
@@ -170,21 +172,19 @@ impl<O: Operation> HubCall<O> {
     }
 
     fn send(mut self, target: Target, client: InUse, limits: Limits) -> Sent<O> {
-        let server = &target.server;
+        let (server, name) = (target.server(), target.name());
         let special = self.options.special.take();
         let mut special = special.map(|special| *special).unwrap_or_default();
         let method = self.operation.method();
-        let subject = Subject::of(&method, &target.name);
+        let subject = Subject::of(&method, name);
         let parent = special.parent.as_ref();
-        let mut trace = CallTrace::begin(&client.member().meter, subject, parent);
-        let ready = match client.state() {
-            State::Ready(ready) => Some(ready),
-            _ => None,
-        };
-        if let Some(ready) = &ready {
-            trace.sent(ready.revision);
-        }
-        let call = self.operation.call(&client, ready.as_deref(), &target.name);
+        let trace = CallTrace::begin(&client.member().meter, subject, parent);
+        let call = client.with_ready(|ready| {
+            if let Some(ready) = ready {
+                trace.speaks(ready.revision);
+            }
+            self.operation.call(&client, ready, name)
+        });
         let call = trace.write_to(call);
         let mut call = listened(call, special.progress.take(), &self.hub, server);
         let witness = self.options.witness.take();
@@ -249,9 +249,9 @@ impl Limits {
 /// waited for, so it is looked at again then.
 async fn reach<O: Operation>(hub: &Hub, operation: &O) -> Result<(Target, InUse), HubError> {
     let target = find(hub, operation).await?;
-    let client = hub.client(&target.server).await?;
+    let client = hub.client(target.server()).await?;
     let target = match operation.find(&hub.catalog()) {
-        Ok(again) if again.server == target.server => again,
+        Ok(again) if again.server() == target.server() => again,
         Err(missing) if matches!(missing.absence, Absence::Denied(_)) => return Err(missing.into()),
         _ => target,
     };

@@ -349,6 +349,12 @@ impl Hub {
         }
     }
 
+    /// The [version](Catalog::version) of the catalogue as it is now: whoever has one of this version
+    /// has that one.
+    pub fn catalog_version(&self) -> u64 {
+        self.shared().catalog_version()
+    }
+
     /// The tools that fit these words best, the best first.
     pub fn search(&self, words: &str, limit: usize) -> Vec<Hit> {
         self.catalog().search(words, limit)

@@ -11,7 +11,7 @@ mod prometheus;
 mod snapshot;
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Instant, SystemTime};
 
@@ -130,7 +130,7 @@ type Table = HashMap<Box<str>, Arc<Row>>;
 
 #[derive(Debug, Default)]
 struct Row {
-    in_flight: AtomicI64,
+    begun: AtomicU64,
     done: Histogram,
     failed: RwLock<Vec<(Arc<str>, Histogram)>>,
 }
@@ -187,7 +187,7 @@ impl ServerMeter {
     /// A call begins.
     pub(crate) fn begin(&self, subject: Subject<'_>) -> Timed {
         let row = self.row(subject);
-        row.in_flight.fetch_add(1, Ordering::Relaxed);
+        row.begun.fetch_add(1, Ordering::Relaxed);
         Timed {
             row,
             began: Instant::now(),
@@ -275,11 +275,14 @@ impl Row {
             .filter(|(_, durations)| durations.count() > 0)
             .map(|(error, durations)| OutcomeMetrics { error, durations })
             .collect();
+        let counts = outcomes.iter().map(|outcome| outcome.durations.count());
+        let ended: u64 = counts.sum();
         outcomes.sort_by(|a, b| a.error.cmp(&b.error));
         OperationMetrics {
             method: Arc::from(method),
             name: name.map(Arc::from),
-            in_flight: u64::try_from(self.in_flight.load(Ordering::Relaxed)).unwrap_or(0),
+            // Those that begin while we count may have ended already.
+            in_flight: self.begun.load(Ordering::Relaxed).saturating_sub(ended),
             outcomes,
         }
     }
@@ -328,7 +331,6 @@ impl Timed {
             None => self.row.done.add(after),
             Some(kind) => self.row.failed(kind, after),
         }
-        self.row.in_flight.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

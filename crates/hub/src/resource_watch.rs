@@ -38,7 +38,7 @@ struct Standing {
 impl ResourceWatch {
     pub(crate) async fn begin(hub: &Hub, uri: &str) -> Result<Self, HubError> {
         let target = find(hub, &ReadResource::new(None, uri)).await?;
-        let (server, uri) = (target.server.to_string(), target.name.to_string());
+        let (server, uri) = (target.server().to_string(), target.name().to_owned());
         let standing = subscribe(hub, &server, &uri).await?;
         Ok(Self {
             hub: hub.clone(),

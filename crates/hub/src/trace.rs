@@ -185,6 +185,11 @@ impl CallTrace {
         if let Some(timed) = &mut self.timed {
             timed.restart();
         }
+        self.speaks(revision);
+    }
+
+    /// The request is in the words of this revision.
+    pub(crate) fn speaks(&self, revision: Revision) {
         self.span.record("mcp.protocol.version", revision.as_str());
     }
 

@@ -34,6 +34,37 @@ struct Known {
 }
 
 impl Known {
+    /// Whoever makes this call. Of the last `_meta` nothing went further.
+    fn by(context: &Context, meta: Option<Bytes>) -> Self {
+        Self {
+            caller: Arc::clone(context.caller()),
+            log_level: context.log_level(),
+            said: context
+                .params()
+                .and_then(Payload::meta)
+                .map(Bytes::copy_from_slice),
+            whom: whom(context),
+            meta,
+        }
+    }
+
+    /// The parameters of a call of his.
+    fn params(&mut self, context: &Context) -> Payload {
+        let Some(params) = context.params() else {
+            return Payload::empty();
+        };
+        let Some(meta) = params.meta() else {
+            return params.clone();
+        };
+        if self.meta.as_deref() != Some(meta) {
+            if !Envelope::is_all_of(meta) {
+                return params.clone();
+            }
+            self.meta = Some(Bytes::copy_from_slice(meta));
+        }
+        params.without_meta()
+    }
+
     /// Does whoever makes this call say the same of himself? He may be somebody else, or have no
     /// connection by which he could be known again.
     fn says_as_much_as(&self, context: &Context) -> bool {
@@ -51,48 +82,19 @@ impl Known {
 }
 
 impl LastCaller {
-    /// For whom a call is made. What a server of the stateless era asks is for him to answer, in
-    /// whichever way he is asked.
-    pub(super) fn whom(&self, context: &Context) -> Arc<OnBehalf> {
+    /// For whom a call is made, and its parameters without a `_meta` that is known to go no further.
+    /// What a server of the stateless era asks is for him to answer, in whichever way he is asked.
+    pub(super) fn of(&self, context: &Context) -> (Arc<OnBehalf>, Payload) {
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = &*last
-            && known.says_as_much_as(context)
-        {
-            return Arc::clone(&known.whom);
-        }
-        let whom = Arc::new(said_by(context));
-        *last = Some(Known {
-            caller: Arc::clone(context.caller()),
-            log_level: context.log_level(),
-            said: context
-                .params()
-                .and_then(Payload::meta)
-                .map(Bytes::copy_from_slice),
-            whom: Arc::clone(&whom),
-            meta: last.take().and_then(|known| known.meta),
-        });
-        whom
-    }
-
-    /// The parameters of a call, without a `_meta` that is known to go no further.
-    pub(super) fn params(&self, context: &Context) -> Payload {
-        let Some(params) = context.params() else {
-            return Payload::empty();
-        };
-        let Some(meta) = params.meta() else {
-            return params.clone();
-        };
-        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(known) = &mut *last else {
-            return params.clone();
-        };
-        if known.meta.as_deref() != Some(meta) {
-            if !Envelope::is_all_of(meta) {
-                return params.clone();
+        let known = match &mut *last {
+            Some(known) if known.says_as_much_as(context) => known,
+            last => {
+                let meta = last.take().and_then(|known| known.meta);
+                last.insert(Known::by(context, meta))
             }
-            known.meta = Some(Bytes::copy_from_slice(meta));
-        }
-        params.without_meta()
+        };
+        let params = known.params(context);
+        (Arc::clone(&known.whom), params)
     }
 }
 

@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use switchboard_hub::{Catalog, NotFound, PromptEntry, ToolEntry};
+use switchboard_hub::{Catalog, Hub, NotFound, PromptEntry, ToolEntry};
 
 use crate::gateway::Names;
 use crate::opening::Opening;
@@ -14,13 +14,20 @@ use crate::opening::Opening;
 pub(crate) struct NameTable {
     names: Names,
     /// Of the catalogue that was last looked at.
-    plain: Mutex<Option<Arc<Plain>>>,
+    last: Mutex<Option<Known>>,
 }
 
-/// Names of servers' own that only one of them has, and what the hub calls them.
+/// A catalogue and the names in it.
 #[derive(Debug)]
+struct Known {
+    catalog: Catalog,
+    plain: Arc<Plain>,
+}
+
+/// Names of servers' own that only one of them has, and what the hub calls them. Empty, if such names
+/// are not used.
+#[derive(Debug, Default)]
 struct Plain {
-    version: u64,
     tools: HashMap<String, Option<Arc<ToolEntry>>>,
     prompts: HashMap<String, Option<Arc<PromptEntry>>>,
 }
@@ -29,7 +36,7 @@ impl NameTable {
     pub(crate) const fn new(names: Names) -> Self {
         Self {
             names,
-            plain: Mutex::new(None),
+            last: Mutex::new(None),
         }
     }
 
@@ -38,23 +45,24 @@ impl NameTable {
         self.names == Names::Plain && opening.is_going_on()
     }
 
-    /// The tool that clients call so.
-    pub(crate) fn tool(&self, catalog: &Catalog, name: &str) -> Result<Arc<ToolEntry>, NotFound> {
-        if let Some(plain) = self.plain(catalog)
-            && let Some(Some(entry)) = plain.tools.get(name)
-        {
-            return Ok(Arc::clone(entry));
-        }
-        catalog.find_tool(name).cloned()
+    /// The tool that clients call so, and the version of the catalogue in which it was found.
+    pub(crate) fn tool(&self, hub: &Hub, name: &str) -> Result<(u64, Arc<ToolEntry>), NotFound> {
+        let mut last = self.last();
+        let known = match &mut *last {
+            Some(known) if known.catalog.version() == hub.catalog_version() => known,
+            last => last.insert(self.known(hub.catalog())),
+        };
+        let entry = match known.plain.tools.get(name) {
+            Some(Some(entry)) => entry,
+            _ => known.catalog.find_tool(name)?,
+        };
+        Ok((known.catalog.version(), Arc::clone(entry)))
     }
 
     /// What the hub calls the prompt that clients call so.
     pub(crate) fn prompt<'a>(&self, catalog: &Catalog, name: Cow<'a, str>) -> Cow<'a, str> {
-        match self
-            .plain(catalog)
-            .map(|plain| plain.prompts.get(&*name).cloned())
-        {
-            Some(Some(Some(entry))) => Cow::Owned(entry.name.to_string()),
+        match self.plain(catalog).prompts.get(&*name) {
+            Some(Some(entry)) => Cow::Owned(entry.name.to_string()),
             _ => name,
         }
     }
@@ -63,7 +71,7 @@ impl NameTable {
     pub(crate) fn shown_tool<'a>(&self, catalog: &Catalog, entry: &'a ToolEntry) -> &'a str {
         let own = entry.tool.name.as_str();
         let plain = self.plain(catalog);
-        let is_plain = plain.is_some_and(|plain| matches!(plain.tools.get(own), Some(Some(_))));
+        let is_plain = matches!(plain.tools.get(own), Some(Some(_)));
         if is_plain { own } else { entry.name.as_str() }
     }
 
@@ -71,27 +79,33 @@ impl NameTable {
     pub(crate) fn shown_prompt<'a>(&self, catalog: &Catalog, entry: &'a PromptEntry) -> &'a str {
         let own = entry.prompt.name.as_str();
         let plain = self.plain(catalog);
-        let is_plain = plain.is_some_and(|plain| matches!(plain.prompts.get(own), Some(Some(_))));
+        let is_plain = matches!(plain.prompts.get(own), Some(Some(_)));
         if is_plain { own } else { entry.name.as_str() }
     }
 
-    fn plain(&self, catalog: &Catalog) -> Option<Arc<Plain>> {
-        if self.names != Names::Plain {
-            return None;
-        }
-        let mut last = self.plain.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(plain) = &*last
-            && plain.version == catalog.version()
-        {
-            return Some(Arc::clone(plain));
-        }
-        let plain = Arc::new(Plain {
-            version: catalog.version(),
-            tools: unique(catalog.tools(), |entry| &entry.tool.name),
-            prompts: unique(catalog.prompts(), |entry| &entry.prompt.name),
-        });
-        *last = Some(Arc::clone(&plain));
-        Some(plain)
+    fn plain(&self, catalog: &Catalog) -> Arc<Plain> {
+        let mut last = self.last();
+        let known = match &mut *last {
+            Some(known) if known.catalog.version() == catalog.version() => known,
+            last => last.insert(self.known(catalog.clone())),
+        };
+        Arc::clone(&known.plain)
+    }
+
+    fn known(&self, catalog: Catalog) -> Known {
+        let plain = match self.names {
+            Names::Plain => Plain {
+                tools: unique(catalog.tools(), |entry| &entry.tool.name),
+                prompts: unique(catalog.prompts(), |entry| &entry.prompt.name),
+            },
+            _ => Plain::default(),
+        };
+        let plain = Arc::new(plain);
+        Known { catalog, plain }
+    }
+
+    fn last(&self) -> MutexGuard<'_, Option<Known>> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -24,8 +24,9 @@ impl Relay {
         let catalog = self.0.hub.catalog();
         let found = match context.method().known() {
             Some(Method::ToolsCall) => params.name().map(|name| {
-                let found = self.0.names.tool(&catalog, &name);
-                let found = found.map(|entry| (Arc::clone(&entry.server), entry.tool.name.clone()));
+                let found = self.0.names.tool(&self.0.hub, &name);
+                let found =
+                    found.map(|(_, tool)| (Arc::clone(&tool.server), tool.tool.name.clone()));
                 found.map_err(|_| name.into_owned())
             }),
             Some(Method::PromptsGet) => params.name().map(|name| {

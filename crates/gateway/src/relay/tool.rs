@@ -138,13 +138,12 @@ impl Inner {
     /// Has a tool called.
     fn begin_tool(&self, context: &Context) -> Result<Pursued<PassedOn<CallTool>>, ErrorObject> {
         let name = member_of(params_of(context)?.name(), "name")?;
-        let catalog = self.hub.catalog();
         // A server that is not ready yet may have it.
-        let Ok(entry) = self.names.tool(&catalog, &name) else {
+        let Ok((version, entry)) = self.names.tool(&self.hub, &name) else {
             return self.begin(context, |hub| hub.call(&name));
         };
         caller::check_headers(context, &entry)?;
-        self.begin(context, |hub| hub.call_listed(&catalog, &entry))
+        self.begin(context, |hub| hub.call_listed(version, entry))
     }
 
     /// Whatever a call of a tool is about to become, its headers must repeat what its arguments say.
@@ -158,6 +157,7 @@ impl Inner {
     /// The tool that a client calls.
     pub(super) fn tool_of(&self, context: &Context) -> Option<Arc<ToolEntry>> {
         let name = context.params()?.name()?;
-        self.names.tool(&self.hub.catalog(), &name).ok()
+        let (_, tool) = self.names.tool(&self.hub, &name).ok()?;
+        Some(tool)
     }
 }

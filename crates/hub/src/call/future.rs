@@ -121,7 +121,7 @@ impl<O: Operation> Sent<O> {
             }
         };
         self.client.note_answer();
-        let Target { server, name } = &self.target;
+        let (server, name) = (self.target.server(), self.target.name());
         let size = payload.text().len();
         let most = self.client.member().config().limits.result;
         if let Some(limit) = most.filter(|limit| size > *limit) {
@@ -132,8 +132,9 @@ impl<O: Operation> Sent<O> {
                 limit,
             });
         }
-        match O::read(&payload, &self.hub, server) {
-            Ok(output) => Ok((Outcome::from(&payload), output)),
+        let outcome = Outcome::from(&payload);
+        match O::read(payload, &self.hub, server) {
+            Ok(output) => Ok((outcome, output)),
             Err(error) => Err(HubError::Unreadable {
                 server: server.to_string(),
                 name: name.to_string(),

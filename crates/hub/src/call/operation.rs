@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::future::Future;
-use std::ops::Deref;
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -33,6 +32,12 @@ pub trait Operation: sealed::Sealed + fmt::Debug + Send + Sync + Sized + 'static
     #[doc(hidden)]
     fn find(&self, catalog: &Catalog) -> Result<Target, NotFound>;
 
+    /// Where it goes to, if that was found in the catalogue of this version.
+    #[doc(hidden)]
+    fn found_in(&self, _: u64) -> Option<Target> {
+        None
+    }
+
     /// Could this server have it, once it is listed?
     #[doc(hidden)]
     fn could_be_on(&self, server: &str, prefix: &str, is_starting: bool) -> bool;
@@ -41,7 +46,7 @@ pub trait Operation: sealed::Sealed + fmt::Debug + Send + Sync + Sized + 'static
     fn call(&mut self, client: &Client, ready: Option<&Ready>, name: &str) -> Call<Payload>;
 
     #[doc(hidden)]
-    fn read(payload: &Payload, hub: &Hub, server: &str) -> Result<Self::Output, serde_json::Error>;
+    fn read(payload: Payload, hub: &Hub, server: &str) -> Result<Self::Output, serde_json::Error>;
 
     /// The member of the parameters that says what is called, and its JSON text for a server that
     /// calls it so.
@@ -82,26 +87,28 @@ pub(super) type Answer<T> = Pin<Box<dyn Future<Output = Result<T, HubError>> + S
 /// Where a call goes to.
 #[derive(Debug)]
 #[expect(unnameable_types, reason = "in hidden functions of a trait only")]
-pub struct Target {
-    pub(crate) server: Arc<str>,
-    /// What the server calls it: a name, or a URI.
-    pub(crate) name: TargetName,
-}
-
-/// A name that is shared with the catalogue, if there is one.
-#[derive(Debug)]
-pub(crate) enum TargetName {
+pub enum Target {
+    /// Shared with the catalogue.
     Tool(Arc<ToolEntry>),
-    Other(String),
+    Other {
+        server: Arc<str>,
+        name: String,
+    },
 }
 
-impl Deref for TargetName {
-    type Target = str;
+impl Target {
+    pub(crate) fn server(&self) -> &Arc<str> {
+        match self {
+            Self::Tool(entry) => &entry.server,
+            Self::Other { server, .. } => server,
+        }
+    }
 
-    fn deref(&self) -> &str {
+    /// What the server calls it: a name, or a URI.
+    pub(crate) fn name(&self) -> &str {
         match self {
             Self::Tool(entry) => &entry.tool.name,
-            Self::Other(name) => name,
+            Self::Other { name, .. } => name,
         }
     }
 }
@@ -159,9 +166,9 @@ impl CallTool {
         }
     }
 
-    pub(crate) fn listed(catalog: &Catalog, tool: &Arc<ToolEntry>) -> Self {
+    pub(crate) fn listed(version: u64, tool: Arc<ToolEntry>) -> Self {
         Self {
-            tool: Wanted::Listed(catalog.version(), Arc::clone(tool)),
+            tool: Wanted::Listed(version, tool),
             arguments: Arguments::Named(Map::new()),
         }
     }
@@ -200,18 +207,26 @@ impl Operation for CallTool {
     }
 
     fn find(&self, catalog: &Catalog) -> Result<Target, NotFound> {
+        if let Some(found) = self.found_in(catalog.version()) {
+            return Ok(found);
+        }
         let entry = match &self.tool {
-            Wanted::Listed(version, entry) if *version == catalog.version() => entry,
             Wanted::Listed(_, entry) => catalog.find_on(&entry.server, &entry.tool.name)?,
             Wanted::Named(Name { server, name }) => match server {
                 Some(server) => catalog.find_on(server, name)?,
                 None => catalog.find_tool(name)?,
             },
         };
-        Ok(Target {
-            server: Arc::clone(&entry.server),
-            name: TargetName::Tool(Arc::clone(entry)),
-        })
+        Ok(Target::Tool(Arc::clone(entry)))
+    }
+
+    fn found_in(&self, catalog: u64) -> Option<Target> {
+        match &self.tool {
+            Wanted::Listed(version, entry) if *version == catalog => {
+                Some(Target::Tool(Arc::clone(entry)))
+            }
+            _ => None,
+        }
     }
 
     fn could_be_on(&self, server: &str, prefix: &str, _: bool) -> bool {
@@ -232,12 +247,12 @@ impl Operation for CallTool {
     }
 
     fn read(
-        payload: &Payload,
+        payload: Payload,
         hub: &Hub,
         server: &str,
     ) -> Result<CallToolResult, serde_json::Error> {
         // The usual ones are read in one go, and name no resource.
-        if let Some(result) = CallToolResult::read_plain(payload) {
+        if let Some(result) = CallToolResult::read_plain(&payload) {
             return Ok(result);
         }
         let mut result: CallToolResult = payload.decode()?;
@@ -318,9 +333,9 @@ impl Operation for ReadResource {
             Some(server) => catalog.find_resource_on(server, &self.0.name)?,
             None => catalog.find_resource(&self.0.name)?,
         };
-        Ok(Target {
+        Ok(Target::Other {
             server: located.server,
-            name: TargetName::Other(located.uri),
+            name: located.uri,
         })
     }
 
@@ -341,7 +356,7 @@ impl Operation for ReadResource {
     }
 
     fn read(
-        payload: &Payload,
+        payload: Payload,
         hub: &Hub,
         server: &str,
     ) -> Result<ReadResourceResult, serde_json::Error> {
@@ -386,9 +401,9 @@ impl Operation for GetPrompt {
             Some(server) => catalog.find_prompt_on(server, name)?,
             None => catalog.find_prompt(name)?,
         };
-        Ok(Target {
+        Ok(Target::Other {
             server: Arc::clone(&entry.server),
-            name: TargetName::Other(entry.prompt.name.clone()),
+            name: entry.prompt.name.clone(),
         })
     }
 
@@ -410,7 +425,7 @@ impl Operation for GetPrompt {
     }
 
     fn read(
-        payload: &Payload,
+        payload: Payload,
         hub: &Hub,
         server: &str,
     ) -> Result<GetPromptResult, serde_json::Error> {
@@ -443,16 +458,16 @@ impl Operation for Complete {
         Ok(match &self.0.reference {
             CompletionReference::Prompt(prompt) => {
                 let entry = catalog.find_prompt(&prompt.name)?;
-                Target {
+                Target::Other {
                     server: Arc::clone(&entry.server),
-                    name: TargetName::Other(entry.prompt.name.clone()),
+                    name: entry.prompt.name.clone(),
                 }
             }
             CompletionReference::ResourceTemplate(template) => {
                 let entry = catalog.find_template(&template.uri)?;
-                Target {
+                Target::Other {
                     server: Arc::clone(&entry.server),
-                    name: TargetName::Other(entry.template.uri_template.clone()),
+                    name: entry.template.uri_template.clone(),
                 }
             }
             _ => return Err(NotFound::unknown(Kind::Prompt, "?", Vec::new())),
@@ -477,7 +492,7 @@ impl Operation for Complete {
         Some(("ref", serde_json::to_vec(&reference).ok()?))
     }
 
-    fn read(payload: &Payload, _: &Hub, _: &str) -> Result<CompleteResult, serde_json::Error> {
+    fn read(payload: Payload, _: &Hub, _: &str) -> Result<CompleteResult, serde_json::Error> {
         payload.decode()
     }
 }
@@ -542,9 +557,9 @@ impl Operation for RawRequest {
 
     fn find(&self, catalog: &Catalog) -> Result<Target, NotFound> {
         let member = catalog.find_member(&self.server)?;
-        Ok(Target {
+        Ok(Target::Other {
             server: Arc::clone(member.server()),
-            name: TargetName::Other(self.method.clone()),
+            name: self.method.clone(),
         })
     }
 
@@ -567,8 +582,8 @@ impl Operation for RawRequest {
         None
     }
 
-    fn read(payload: &Payload, _: &Hub, _: &str) -> Result<Payload, serde_json::Error> {
-        Ok(payload.clone())
+    fn read(payload: Payload, _: &Hub, _: &str) -> Result<Payload, serde_json::Error> {
+        Ok(payload)
     }
 }
 
@@ -589,6 +604,10 @@ impl<O: Operation<Output: Serialize + DeserializeOwned>> Operation for Raw<O> {
         self.0.find(catalog)
     }
 
+    fn found_in(&self, catalog: u64) -> Option<Target> {
+        self.0.found_in(catalog)
+    }
+
     fn could_be_on(&self, server: &str, prefix: &str, is_starting: bool) -> bool {
         self.0.could_be_on(server, prefix, is_starting)
     }
@@ -605,14 +624,14 @@ impl<O: Operation<Output: Serialize + DeserializeOwned>> Operation for Raw<O> {
         self.0.take_arguments(params);
     }
 
-    fn read(payload: &Payload, hub: &Hub, server: &str) -> Result<Payload, serde_json::Error> {
+    fn read(payload: Payload, hub: &Hub, server: &str) -> Result<Payload, serde_json::Error> {
         if payload.is_texts() || memchr::memmem::find(payload.text(), URI).is_none() {
-            return Ok(payload.clone());
+            return Ok(payload);
         }
         let mut value: Value = payload.decode()?;
         match hub.catalog().expose_json(server, &mut value) {
             true => Payload::encode(&value),
-            false => Ok(payload.clone()),
+            false => Ok(payload),
         }
     }
 

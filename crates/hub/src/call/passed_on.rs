@@ -69,6 +69,10 @@ impl<O: Operation<Output: Serialize + DeserializeOwned>> Operation for PassedOn<
         self.operation.find(catalog)
     }
 
+    fn found_in(&self, catalog: u64) -> Option<Target> {
+        self.operation.found_in(catalog)
+    }
+
     fn could_be_on(&self, server: &str, prefix: &str, is_starting: bool) -> bool {
         self.operation.could_be_on(server, prefix, is_starting)
     }
@@ -105,7 +109,7 @@ impl<O: Operation<Output: Serialize + DeserializeOwned>> Operation for PassedOn<
         self.operation.renamed(name)
     }
 
-    fn read(payload: &Payload, hub: &Hub, server: &str) -> Result<Payload, serde_json::Error> {
+    fn read(payload: Payload, hub: &Hub, server: &str) -> Result<Payload, serde_json::Error> {
         Raw::<O>::read(payload, hub, server)
     }
 

@@ -9,7 +9,7 @@ use super::Hub;
 use crate::call::{CallTool, Complete, GetPrompt, HubCall, RawRequest, ReadResource};
 use crate::error::HubError;
 use crate::member::{InUse, Member};
-use crate::registry::{Catalog, Kind, ToolEntry, resource_tools};
+use crate::registry::{Kind, ToolEntry, resource_tools};
 use crate::resource_watch::ResourceWatch;
 use crate::state::MemberState;
 
@@ -20,10 +20,10 @@ impl Hub {
         HubCall::new(self, CallTool::new(None, name))
     }
 
-    /// Calls a tool that was found in this catalogue. If there is another catalogue by then, it is
-    /// found there by its name.
-    pub fn call_listed(&self, catalog: &Catalog, tool: &Arc<ToolEntry>) -> HubCall {
-        HubCall::new(self, CallTool::listed(catalog, tool))
+    /// Calls a tool that was found in the catalogue of this [version](Catalog::version). If there is
+    /// another catalogue by then, it is found there by its name.
+    pub fn call_listed(&self, version: u64, tool: Arc<ToolEntry>) -> HubCall {
+        HubCall::new(self, CallTool::listed(version, tool))
     }
 
     /// Calls a tool by its server and its own name.
@@ -108,6 +108,12 @@ impl Hub {
 
     /// The same, if it can be called now.
     pub(crate) fn client_now(&self, server: &str) -> Option<InUse> {
+        if self.session.is_none() {
+            // What nearly all calls do, without more than one lock.
+            let members = self.shared().members();
+            let member = members.get(server).filter(|_| self.sees(server))?;
+            return member.client_now();
+        }
         self.own_member(server).ok()?.client_now()
     }
 

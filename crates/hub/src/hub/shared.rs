@@ -1,7 +1,7 @@
 //! What members and callers share: short locks, and what is told.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use switchboard_client::Ready;
@@ -27,6 +27,8 @@ pub(crate) struct Shared {
     pub(crate) starts: Arc<Semaphore>,
     members: Mutex<BTreeMap<String, Arc<Member>>>,
     registry: Mutex<Registry>,
+    /// That of the catalogue. It is asked for with each call, so there is no lock before it.
+    version: AtomicU64,
     events: broadcast::Sender<Event>,
     /// One for each listener that wants to hear of progress, and this one.
     progress: Arc<()>,
@@ -49,6 +51,7 @@ impl Shared {
             settings: Arc::new(settings),
             members: Mutex::default(),
             registry: Mutex::new(Registry::new(naming)),
+            version: AtomicU64::new(0),
             events: broadcast::Sender::new(KEPT),
             progress: Arc::new(()),
             metrics: Metrics::new(),
@@ -74,6 +77,10 @@ impl Shared {
 
     pub(crate) fn catalog(&self) -> Catalog {
         self.registry().catalog()
+    }
+
+    pub(crate) fn catalog_version(&self) -> u64 {
+        self.version.load(Ordering::Acquire)
     }
 
     /// Takes in a server that is not there yet.
@@ -228,7 +235,9 @@ impl Shared {
             let mut registry = self.registry();
             let changes = change(&mut registry);
             let refused = registry.take_refused();
-            (changes, registry.catalog().version(), refused)
+            let version = registry.catalog().version();
+            self.version.store(version, Ordering::Release);
+            (changes, version, refused)
         };
         // Another server may be concerned that has a name in common.
         self.tell_refused(refused);

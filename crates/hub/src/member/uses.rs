@@ -1,6 +1,7 @@
 //! Who calls a server at the moment, and when it was last called.
 
 use std::ops::Deref;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use switchboard_client::Client;
@@ -9,64 +10,54 @@ use tokio::time::{Duration, Instant};
 
 use super::Member;
 
-/// Who uses a server.
+/// Who uses a server. Every call changes it twice, so there is no lock for what is counted.
 #[derive(Debug)]
 pub(super) struct Uses {
-    used: Mutex<Used>,
+    /// Who waits for an answer, or for the server to be ready.
+    calls: AtomicUsize,
+    /// Who wants it to run, and asks nothing of it.
+    holds: AtomicUsize,
+    /// When the last of them went.
+    last: Mutex<Instant>,
+    /// Calls in a row that were in vain.
+    in_vain: AtomicU32,
     /// Somebody waited in vain.
     suspicion: Notify,
-}
-
-#[derive(Debug)]
-struct Used {
-    /// Who waits for an answer, or for the server to be ready.
-    calls: usize,
-    /// Who wants it to run, and asks nothing of it.
-    holds: usize,
-    /// When the last of them went.
-    last: Instant,
-    /// Calls in a row that were in vain.
-    in_vain: u32,
 }
 
 impl Uses {
     pub(super) fn new() -> Self {
         Self {
-            used: Mutex::new(Used {
-                calls: 0,
-                holds: 0,
-                last: Instant::now(),
-                in_vain: 0,
-            }),
+            calls: AtomicUsize::new(0),
+            holds: AtomicUsize::new(0),
+            last: Mutex::new(Instant::now()),
+            in_vain: AtomicU32::new(0),
             suspicion: Notify::new(),
         }
     }
 
     /// Does nobody want it to run?
     pub(super) fn are_none(&self) -> bool {
-        let used = self.used();
-        used.calls == 0 && used.holds == 0
+        // Calls first: what becomes a hold is one before it ceases to be a call.
+        self.calls.load(Ordering::SeqCst) == 0 && self.holds.load(Ordering::SeqCst) == 0
     }
 
     /// May it be too busy to answer? Not if it has answered nothing for a while.
     pub(super) fn keep_it_busy(&self) -> bool {
-        let used = self.used();
-        used.calls > 0 && used.in_vain < MOST_IN_VAIN
+        self.calls.load(Ordering::SeqCst) > 0 && self.in_vain.load(Ordering::Relaxed) < MOST_IN_VAIN
     }
 
     /// It is ready from now on.
     pub(super) fn begin(&self) {
-        let mut used = self.used();
-        used.last = Instant::now();
-        used.in_vain = 0;
+        *self.last() = Instant::now();
+        self.note_answer();
     }
 
     /// How long nobody has used it.
     pub(super) fn unused_for(&self) -> Duration {
-        let used = self.used();
-        match used.calls + used.holds {
-            0 => used.last.elapsed(),
-            _ => Duration::ZERO,
+        match self.are_none() {
+            true => self.last().elapsed(),
+            false => Duration::ZERO,
         }
     }
 
@@ -77,19 +68,22 @@ impl Uses {
 
     /// A call was in vain: it is time to see whether the server is alive.
     fn suspect(&self) {
-        let mut used = self.used();
-        used.in_vain = used.in_vain.saturating_add(1);
-        drop(used);
+        let one_more = |count: u32| Some(count.saturating_add(1));
+        let relaxed = Ordering::Relaxed;
+        let _ = self.in_vain.fetch_update(relaxed, relaxed, one_more);
         self.suspicion.notify_one();
     }
 
     /// A call was answered.
     fn note_answer(&self) {
-        self.used().in_vain = 0;
+        // Nearly always it is: looking costs less than writing.
+        if self.in_vain.load(Ordering::Relaxed) != 0 {
+            self.in_vain.store(0, Ordering::Relaxed);
+        }
     }
 
-    fn used(&self) -> MutexGuard<'_, Used> {
-        self.used.lock().unwrap_or_else(PoisonError::into_inner)
+    fn last(&self) -> MutexGuard<'_, Instant> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -119,9 +113,9 @@ impl InUse {
     pub(crate) fn hold(mut self) -> Self {
         if !self.guard.is_hold {
             self.guard.is_hold = true;
-            let mut used = self.guard.member.uses.used();
-            used.calls = used.calls.saturating_sub(1);
-            used.holds += 1;
+            let uses = &self.guard.member.uses;
+            uses.holds.fetch_add(1, Ordering::SeqCst);
+            uses.calls.fetch_sub(1, Ordering::SeqCst);
         }
         self
     }
@@ -144,9 +138,7 @@ pub(super) struct Guard {
 
 impl Guard {
     pub(super) fn new(member: &Arc<Member>) -> Self {
-        let mut used = member.uses.used();
-        used.calls += 1;
-        drop(used);
+        member.uses.calls.fetch_add(1, Ordering::SeqCst);
         Self {
             member: Arc::clone(member),
             is_hold: false,
@@ -163,15 +155,18 @@ impl Guard {
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        let mut used = self.member.uses.used();
+        let uses = &self.member.uses;
         let count = match self.is_hold {
-            true => &mut used.holds,
-            false => &mut used.calls,
+            true => &uses.holds,
+            false => &uses.calls,
         };
-        *count = count.saturating_sub(1);
-        // While others use it, nobody asks how long nobody has.
-        if used.calls + used.holds == 0 {
-            used.last = Instant::now();
+        let one_of_several = |count: usize| (count > 1).then(|| count - 1);
+        let order = Ordering::SeqCst;
+        if count.fetch_update(order, order, one_of_several).is_err() {
+            // Under the lock: whoever sees that nobody uses it must not see when that was so before.
+            let mut last = uses.last();
+            *last = Instant::now();
+            count.fetch_sub(1, order);
         }
     }
 }
@@ -187,7 +182,7 @@ mod tests {
     fn who_is_called_in_vain_again_and_again_is_not_busy() {
         let uses = Uses::new();
         assert!(!uses.keep_it_busy());
-        uses.used().calls = 1;
+        uses.calls.store(1, Ordering::SeqCst);
         for _ in 1..MOST_IN_VAIN {
             uses.suspect();
             assert!(uses.keep_it_busy());

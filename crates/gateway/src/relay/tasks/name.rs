@@ -48,7 +48,7 @@ impl TaskKey {
 
     /// At the server that is in this room.
     pub(crate) fn within(self, room: &Room) -> Self {
-        let desk = room.desk(&self.server);
+        let desk = room.desk(room.has_alone(&self.server));
         self.at(desk)
     }
 }
