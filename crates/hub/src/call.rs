@@ -177,8 +177,12 @@ impl<O: Operation> HubCall<O> {
         let mut special = special.map(|special| *special).unwrap_or_default();
         let method = self.operation.method();
         let subject = Subject::of(&method, name);
-        let parent = special.parent.as_ref();
-        let trace = CallTrace::begin(&client.member().meter, subject, parent);
+        let meter = &client.member().meter;
+        let timed = match &target {
+            Target::Tool(entry) => meter.begin_known(subject, &entry.row),
+            Target::Other { .. } => meter.begin(subject),
+        };
+        let trace = CallTrace::begin_timed(meter, subject, special.parent.as_ref(), timed);
         let call = client.with_ready(|ready| {
             if let Some(ready) = ready {
                 trace.speaks(ready.revision);
@@ -189,7 +193,9 @@ impl<O: Operation> HubCall<O> {
         let mut call = listened(call, special.progress.take(), &self.hub, server);
         let witness = self.options.witness.take();
         let seen = witness.map(|witness| Seen::begin(witness, server, call.id()));
-        let usual = client.member().config().call_timeouts();
+        let (usual, most) = client
+            .member()
+            .with_config(|config| (config.call_timeouts(), config.limits.result));
         call = call.idle_timeout(special.idle.unwrap_or(usual.idle));
         call = call.deadline(match limits.until {
             Some(until) => Some(until.saturating_duration_since(Instant::now())),
@@ -203,6 +209,7 @@ impl<O: Operation> HubCall<O> {
             seen,
             client,
             trace: Some(trace),
+            most,
             target,
             hub: self.hub,
             operation: PhantomData,

@@ -182,6 +182,11 @@ impl Member {
         Arc::clone(&self.config.borrow())
     }
 
+    /// The same, read where it lies.
+    pub(crate) fn with_config<T>(&self, read: impl FnOnce(&ServerConfig) -> T) -> T {
+        read(&self.config.borrow())
+    }
+
     /// Has it take over what of a configuration needs no other connection.
     pub(crate) fn configure(&self, config: ServerConfig) {
         let config = Arc::new(config);
@@ -193,7 +198,7 @@ impl Member {
     }
 
     pub(crate) fn is_shared_by_all(&self) -> bool {
-        self.config.borrow().sharing == Sharing::Shared
+        self.with_config(|config| config.sharing == Sharing::Shared)
     }
 
     pub(crate) fn state(&self) -> MemberState {

@@ -1,6 +1,7 @@
 //! How often, how long, how badly: numbers of all calls, by server and tool.
 //!
-//! A call finds its row by two look-ups and changes a few counters; nobody waits for anybody.
+//! A call finds its row by two look-ups, one of a tool that was called before by none, and changes a
+//! few counters; nobody waits for anybody.
 //! There are never more rows than a bound, whatever servers call their tools. What is done with
 //! the numbers is for others: a [`MetricsSnapshot`] is plain data.
 //!
@@ -12,7 +13,7 @@ mod snapshot;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::{Instant, SystemTime};
 
 use histogram::Histogram;
@@ -128,6 +129,7 @@ struct Rows {
 
 type Table = HashMap<Box<str>, Arc<Row>>;
 
+/// Of one tool, prompt or method.
 #[derive(Debug, Default)]
 struct Row {
     begun: AtomicU64,
@@ -186,12 +188,13 @@ impl ServerMeter {
 
     /// A call begins.
     pub(crate) fn begin(&self, subject: Subject<'_>) -> Timed {
-        let row = self.row(subject);
-        row.begun.fetch_add(1, Ordering::Relaxed);
-        Timed {
-            row,
-            began: Instant::now(),
-        }
+        Timed::begin(self.row(subject))
+    }
+
+    /// The same, by whoever knows the row from the last time.
+    pub(crate) fn begin_known(&self, subject: Subject<'_>, known: &KnownRow) -> Timed {
+        let row = known.0.get_or_init(|| self.row(subject));
+        Timed::begin(Arc::clone(row))
     }
 
     fn row(&self, subject: Subject<'_>) -> Arc<Row> {
@@ -311,6 +314,10 @@ impl Row {
     }
 }
 
+/// The row of a tool, once it was looked up.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct KnownRow(OnceLock<Arc<Row>>);
+
 /// A call that is being measured.
 #[derive(Debug)]
 pub(crate) struct Timed {
@@ -319,6 +326,12 @@ pub(crate) struct Timed {
 }
 
 impl Timed {
+    fn begin(row: Arc<Row>) -> Self {
+        row.begun.fetch_add(1, Ordering::Relaxed);
+        let began = Instant::now();
+        Self { row, began }
+    }
+
     /// What is measured begins now.
     pub(crate) fn restart(&mut self) {
         self.began = Instant::now();

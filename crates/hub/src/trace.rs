@@ -112,6 +112,16 @@ impl CallTrace {
         subject: Subject<'_>,
         parent: Option<&TraceContext>,
     ) -> Self {
+        Self::begin_timed(meter, subject, parent, meter.begin(subject))
+    }
+
+    /// The same for a call that is measured already.
+    pub(crate) fn begin_timed(
+        meter: &Arc<ServerMeter>,
+        subject: Subject<'_>,
+        parent: Option<&TraceContext>,
+        timed: Timed,
+    ) -> Self {
         let server = meter.name();
         // Both are only asked for if somebody listens.
         let endpoint = LazyCell::new(|| meter.endpoint());
@@ -148,7 +158,7 @@ impl CallTrace {
         Self {
             span,
             context: context.map(Box::new),
-            timed: Some(meter.begin(subject)),
+            timed: Some(timed),
         }
     }
 

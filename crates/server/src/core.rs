@@ -91,26 +91,37 @@ pub(crate) struct Core {
 struct Worker {
     key: ServeKey,
     work: Work,
-    context: Context,
 }
 
 enum Work {
     /// A task of its own asks it.
-    Task(AbortHandle),
-    /// Whoever has the connection does. None while he is at it.
-    Here(Option<Running>),
+    Task(AbortHandle, Context),
+    /// Whoever has the connection does.
+    Here(Running),
+    /// He is at it.
+    Taken(Context),
+}
+
+impl Work {
+    const fn context(&self) -> &Context {
+        match self {
+            Self::Task(_, context) | Self::Taken(context) => context,
+            Self::Here(running) => running.context(),
+        }
+    }
 }
 
 impl Worker {
     /// Stops it, but for what is to be dropped of it where nobody has to wait for that.
     fn stop(self) -> Option<Running> {
-        self.context.end();
+        self.work.context().end();
         match self.work {
-            Work::Task(task) => {
+            Work::Task(task, _) => {
                 task.abort();
                 None
             }
-            Work::Here(running) => running,
+            Work::Here(running) => Some(running),
+            Work::Taken(_) => None,
         }
     }
 }
@@ -215,18 +226,18 @@ impl Core {
     /// A handler has answered.
     pub(crate) fn answered(&mut self, key: ServeKey) {
         if let Some(worker) = self.take(key) {
-            worker.context.end();
+            worker.work.context().end();
         }
     }
 
     /// A handler must wait, as this task.
     pub(crate) fn keep(&mut self, key: ServeKey, task: AbortHandle, context: Context) {
-        self.put(key, Work::Task(task), context);
+        self.put(key, Work::Task(task, context));
     }
 
     /// A handler must wait, and is asked here.
-    pub(crate) fn keep_here(&mut self, key: ServeKey, running: Running, context: Context) {
-        self.put(key, Work::Here(Some(running)), context);
+    pub(crate) fn keep_here(&mut self, key: ServeKey, running: Running) {
+        self.put(key, Work::Here(running));
     }
 
     /// Asks the handler at this place, if it is one that is asked here.
@@ -238,7 +249,7 @@ impl Core {
         let Some(Some(worker)) = self.workers.get_mut(place) else {
             return Poll::Pending;
         };
-        let Work::Here(Some(running)) = &mut worker.work else {
+        let Work::Here(running) = &mut worker.work else {
             return Poll::Pending;
         };
         let Poll::Ready(answer) = running.poll_answer(task) else {
@@ -256,8 +267,15 @@ impl Core {
     /// [given back](Self::give_back), or have a [task](Self::keep).
     pub(crate) fn take_here(&mut self, key: ServeKey) -> Option<Running> {
         let worker = self.workers.get_mut(key.place())?.as_mut()?;
-        match &mut worker.work {
-            Work::Here(running) if worker.key == key => running.take(),
+        let Work::Here(running) = &worker.work else {
+            return None;
+        };
+        if worker.key != key {
+            return None;
+        }
+        let taken = Work::Taken(running.context().clone());
+        match std::mem::replace(&mut worker.work, taken) {
+            Work::Here(running) => Some(running),
             _ => None,
         }
     }
@@ -266,20 +284,20 @@ impl Core {
     pub(crate) fn give_back(&mut self, key: ServeKey, running: Running) -> Option<Running> {
         match self.workers.get_mut(key.place()) {
             Some(Some(worker)) if worker.key == key => {
-                worker.work = Work::Here(Some(running));
+                worker.work = Work::Here(running);
                 None
             }
             _ => Some(running),
         }
     }
 
-    fn put(&mut self, key: ServeKey, work: Work, context: Context) {
+    fn put(&mut self, key: ServeKey, work: Work) {
         let place = key.place();
         if self.workers.len() <= place {
             self.workers.resize_with(place + 1, || None);
         }
         if let Some(free) = self.workers.get_mut(place) {
-            let worker = Worker { key, work, context };
+            let worker = Worker { key, work };
             if free.replace(worker).is_none() {
                 self.running += 1;
             }

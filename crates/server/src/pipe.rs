@@ -30,7 +30,7 @@ use crate::clock;
 use crate::context::{Context, Visitor};
 use crate::core::{Core, Site, abandon};
 use crate::link::{Asked, Link, Session, SessionName};
-use crate::runner::{Started, start, tell};
+use crate::runner::{Running, Started, start, tell};
 use crate::seal::SealingKeys;
 
 /// Serves one connection until the client is gone or `shutdown` comes.
@@ -360,8 +360,8 @@ where
         let key = context.serve().key;
         match started {
             Started::Done(answer) => self.take_answer(now, key, answer),
-            Started::Long(running) => {
-                self.core.keep_here(key, running, context);
+            Started::Long(future) => {
+                self.core.keep_here(key, Running::new(future, context));
                 self.ask(now, key.place());
             }
             Started::Waiting(running) => {

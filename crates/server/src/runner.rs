@@ -26,7 +26,7 @@ pub(crate) enum Started {
     /// It must wait.
     Waiting(Running),
     /// It was not asked yet, and will only wait.
-    Long(Running),
+    Long(AnswerFuture),
 }
 
 /// Hands a call to the service, and polls once.
@@ -47,10 +47,7 @@ pub(crate) fn start(service: &dyn Service, context: &Context) -> Started {
                 Poll::Pending => return Started::Waiting(running),
             }
         }
-        Ok(Reply::Long(future)) => {
-            let context = context.clone();
-            return Started::Long(Running { future, context });
-        }
+        Ok(Reply::Long(future)) => return Started::Long(future),
         Err(panic) => panicked(panic.as_ref()),
     };
     context.end();
@@ -69,6 +66,10 @@ pub(crate) struct Running {
 }
 
 impl Running {
+    pub(crate) const fn new(future: AnswerFuture, context: Context) -> Self {
+        Self { future, context }
+    }
+
     pub(crate) const fn context(&self) -> &Context {
         &self.context
     }

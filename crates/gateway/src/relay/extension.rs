@@ -35,7 +35,10 @@ impl Inner {
             return Answer::Error(self.turnstile.no_room());
         };
         // A server must not see what only concerns the client and us.
-        let params = context.params().map(|params| params.passed_on(&[]));
+        let params = context
+            .params()
+            .cloned()
+            .map(|params| params.passed_on(&[]));
         let params = params.map(|params| params.decode::<RawJson>()).transpose();
         let params = match params {
             Ok(params) => params,

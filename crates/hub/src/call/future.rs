@@ -72,6 +72,8 @@ pub(super) struct Sent<O> {
     pub(super) seen: Option<Seen>,
     pub(super) client: InUse,
     pub(super) trace: Option<CallTrace>,
+    /// How large its result may be.
+    pub(super) most: Option<usize>,
     pub(super) target: Target,
     pub(super) hub: Hub,
     pub(super) operation: PhantomData<fn() -> O>,
@@ -123,8 +125,7 @@ impl<O: Operation> Sent<O> {
         self.client.note_answer();
         let (server, name) = (self.target.server(), self.target.name());
         let size = payload.text().len();
-        let most = self.client.member().config().limits.result;
-        if let Some(limit) = most.filter(|limit| size > *limit) {
+        if let Some(limit) = self.most.filter(|limit| size > *limit) {
             return Err(HubError::ResultTooLarge {
                 server: server.to_string(),
                 name: name.to_string(),

@@ -22,7 +22,8 @@ pub struct PassedOn<O> {
     /// What is called.
     operation: Raw<O>,
     params: Payload,
-    whom: Arc<OnBehalf>,
+    /// Until it is sent.
+    whom: Option<Arc<OnBehalf>>,
 }
 
 impl<O: Operation> HubCall<O> {
@@ -41,7 +42,7 @@ impl<O: Operation> HubCall<O> {
             operation: PassedOn {
                 operation: Raw(self.operation),
                 params,
-                whom,
+                whom: Some(whom),
             },
             options: self.options,
         }
@@ -92,16 +93,18 @@ impl<O: Operation<Output: Serialize + DeserializeOwned>> Operation for PassedOn<
         let renamed = renamed.as_ref();
         let renamed = renamed.map(|(member, value)| (*member, Some(value.as_slice())));
         let no_task = ("task", None);
+        // It is sent once.
+        let params = std::mem::replace(&mut self.params, Payload::empty());
         let params = match (renamed, takes_tasks) {
-            (Some(renamed), false) => self.params.passed_on(&[renamed, no_task]),
-            (Some(renamed), true) => self.params.passed_on(&[renamed]),
-            (None, false) => self.params.passed_on(&[no_task]),
-            (None, true) => self.params.passed_on(&[]),
+            (Some(renamed), false) => params.passed_on(&[renamed, no_task]),
+            (Some(renamed), true) => params.passed_on(&[renamed]),
+            (None, false) => params.passed_on(&[no_task]),
+            (None, true) => params.passed_on(&[]),
         };
         let call = client.pass_on(method, Some(params));
-        match era {
-            Era::Handshake => call,
-            Era::Stateless => call.on_behalf(Arc::clone(&self.whom)),
+        match self.whom.take() {
+            Some(whom) if era == Era::Stateless => call.on_behalf(whom),
+            _ => call,
         }
     }
 

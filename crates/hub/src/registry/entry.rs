@@ -8,6 +8,7 @@ use switchboard_protocol::types::{Meta, Prompt, Resource, ResourceTemplate, Tool
 use switchboard_protocol::uri_template::UriTemplate;
 
 use crate::ExposedName;
+use crate::metrics::KnownRow;
 
 /// A tool of a server.
 #[derive(Clone, Debug)]
@@ -21,6 +22,8 @@ pub struct ToolEntry {
     pub tool: Arc<Tool>,
     /// About how many tokens a model reads when it is offered the tool.
     pub tokens: u32,
+    /// How often it was called.
+    pub(crate) row: KnownRow,
 }
 
 impl ToolEntry {

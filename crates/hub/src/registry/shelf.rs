@@ -12,6 +12,7 @@ use std::sync::Arc;
 use switchboard_protocol::types::{Prompt, Resource, ResourceTemplate, Tool};
 use switchboard_protocol::uri_template::UriTemplate;
 
+use crate::metrics::KnownRow;
 use crate::registry::entry::{PromptEntry, ResourceEntry, TemplateEntry, ToolEntry, ui_resource};
 use crate::registry::note::{cut, note};
 use crate::registry::uri;
@@ -49,6 +50,7 @@ impl ToolShelf {
                     name,
                     server: Arc::clone(server),
                     tool: Arc::new(tool),
+                    row: KnownRow::default(),
                 })
             })
             .collect();

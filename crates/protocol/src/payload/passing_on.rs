@@ -21,13 +21,14 @@ impl Payload {
     /// assert_eq!(passed.text(), r#"{"_meta":{"a":2},"name":"add"}"#);
     /// ```
     #[must_use]
-    pub fn passed_on(&self, changes: &[(&str, Option<&[u8]>)]) -> Self {
-        if let Some(passed) = self.call_passed_on(changes) {
-            return passed;
-        }
-        let mut out = Vec::with_capacity(self.text.len() + ROOM);
+    pub fn passed_on(self, changes: &[(&str, Option<&[u8]>)]) -> Self {
+        let this = match self.call_passed_on(changes) {
+            Ok(passed) => return passed,
+            Err(this) => this,
+        };
+        let mut out = Vec::with_capacity(this.text.len() + ROOM);
         out.push(b'{');
-        for (name, value) in Members::of(&self.text) {
+        for (name, value) in Members::of(&this.text) {
             if names(name, META) {
                 push_meta(&mut out, value);
                 continue;
@@ -67,29 +68,31 @@ impl Payload {
     }
 
     /// The same for a call to a tool as nearly all are: a name and arguments, and nothing in a
-    /// `_meta` that would go further.
-    fn call_passed_on(&self, changes: &[(&str, Option<&[u8]>)]) -> Option<Self> {
+    /// `_meta` that would go further. Gives others back.
+    fn call_passed_on(self, changes: &[(&str, Option<&[u8]>)]) -> Result<Self, Self> {
         if !self.noted.has_no_more.is_set() {
-            return None;
+            return Err(self);
         }
-        let arguments = self.arguments()?;
-        let old_name = self.noted_span(|noted| &noted.name, NAME)?;
+        let old_name = self.noted_span(|noted| &noted.name, NAME);
+        let (Some(arguments), Some(old_name)) = (self.arguments(), old_name) else {
+            return Err(self);
+        };
         let mut name = old_name;
         for (changed, value) in changes {
             match (*changed, value) {
                 (NAME, Some(value)) => name = value,
-                (NAME, None) | (ARGUMENTS | META, _) => return None,
+                (NAME, None) | (ARGUMENTS | META, _) => return Err(self),
                 // It is not there.
                 _ => {}
             }
         }
         if self.meta().is_some_and(|meta| !Envelope::is_all_of(meta)) {
-            return None;
+            return Err(self);
         }
         if name == old_name && self.is_plain_call() {
-            return Some(self.clone());
+            return Ok(self);
         }
-        Some(Self::plain_call(name, arguments, self.is_one_line()))
+        Ok(Self::plain_call(name, arguments, self.is_one_line()))
     }
 }
 
@@ -183,8 +186,8 @@ mod tests {
         ] {
             let old = Payload::parse(Bytes::from_static(old.as_bytes()), &limits).unwrap();
             for new in [
-                old.passed_on(&[("name", Some(name.as_bytes()))]),
                 old.without_meta(),
+                old.passed_on(&[("name", Some(name.as_bytes()))]),
             ] {
                 let has_breaks = new.text().iter().any(|byte| matches!(byte, b'\r' | b'\n'));
                 assert_eq!(new.is_one_line(), !has_breaks, "{new:?}");

@@ -63,7 +63,7 @@ pub(super) fn named(result: &Payload, shown: impl Fn(&str) -> String) -> Payload
 fn renamed(task: &Payload, shown: impl Fn(&str) -> String) -> Option<Payload> {
     let id = task.string_member(TASK_ID)?;
     let name = Value::from(shown(&id)).to_string();
-    Some(task.passed_on(&[(TASK_ID, Some(name.as_bytes()))]))
+    Some(task.clone().passed_on(&[(TASK_ID, Some(name.as_bytes()))]))
 }
 
 /// The task that a message says it belongs to.

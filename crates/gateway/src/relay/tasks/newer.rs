@@ -42,7 +42,7 @@ impl Inner {
         if !takes_tasks {
             return None;
         }
-        let without = params.passed_on(&[("task", None)]);
+        let without = params.clone().passed_on(&[("task", None)]);
         if !is_wanted {
             return Some(without);
         }

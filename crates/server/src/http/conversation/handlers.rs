@@ -69,16 +69,17 @@ impl Conversation {
                 state.enter(now);
                 self.wait(state, context, running);
             }
-            Started::Long(running) => {
+            Started::Long(future) => {
+                let running = Running::new(future, context);
                 let mut state = self.lock();
                 state.enter(now);
                 if state.core.machine.is_open(key) {
-                    state.core.keep_here(key, running, context);
+                    state.core.keep_here(key, running);
                     self.set_alarm(&mut state);
                     return Begun::IsAsked(key);
                 }
                 drop(state);
-                context.end();
+                running.context().end();
                 running.abandon();
             }
         }
@@ -189,7 +190,9 @@ impl Conversation {
         let context = self.context(serve, visitor.clone());
         match start(&*self.home.site.service, &context) {
             Started::Done(answer) => self.answered(key, answer, errands),
-            Started::Waiting(running) | Started::Long(running) => {
+            Started::Waiting(running) => self.wait(self.lock(), context, running),
+            Started::Long(future) => {
+                let running = Running::new(future, context.clone());
                 self.wait(self.lock(), context, running);
             }
         }
