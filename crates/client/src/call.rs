@@ -126,6 +126,7 @@ impl<T> Call<T> {
     }
 
     /// How long there may be neither an answer nor progress.
+    #[inline]
     pub fn idle_timeout(mut self, limit: impl Into<Option<Duration>>) -> Self {
         let limit = limit.into();
         if self.options.special.is_some() || limit != self.options.usual().idle {
@@ -135,6 +136,7 @@ impl<T> Call<T> {
     }
 
     /// How long it may take in all, whatever progress it makes.
+    #[inline]
     pub fn deadline(mut self, limit: impl Into<Option<Duration>>) -> Self {
         let limit = limit.into();
         if self.options.special.is_some() || limit != self.options.usual().total {
@@ -230,6 +232,7 @@ impl<T> Call<T> {
 
 impl Call<Payload> {
     /// A call with parameters that were written elsewhere.
+    #[inline]
     pub(crate) fn passed_on(client: Client, method: MethodName, params: Option<Payload>) -> Self {
         let body = match (method.known(), params) {
             (Some(Method::ToolsCall), Some(params)) => Body::Tool(ToolCall::passed_on(params)),

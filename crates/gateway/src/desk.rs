@@ -191,10 +191,9 @@ impl Open {
 }
 
 impl Witness for Open {
-    fn begins(self: Arc<Self>, server: &Arc<str>, call: u64) {
+    fn begins(self: Arc<Self>, server: &Arc<str>, call: u64) -> Arc<dyn Witness> {
         let is_own = self.room.has_alone(server);
-        let desk = Arc::clone(self.room.desk(is_own));
-        let mut calls = desk.calls();
+        let mut calls = self.room.desk(is_own).calls();
         let place = calls.free.pop().unwrap_or_else(|| {
             calls.places.push(None);
             calls.places.len() - 1
@@ -204,11 +203,13 @@ impl Witness for Open {
         self.is_at_own.store(is_own, Ordering::Relaxed);
         if let Some(free) = calls.places.get_mut(place) {
             *free = Some(Entry {
-                open: self,
+                open: Arc::clone(&self),
                 server: Arc::clone(server),
                 call,
             });
         }
+        drop(calls);
+        self
     }
 
     fn ends(&self, is_answered: bool) {

@@ -65,8 +65,9 @@ type Hear = Box<dyn FnMut(ProgressNotificationParams) + Send>;
 /// Sees when a call begins and when it ends.
 pub trait Witness: Send + Sync + 'static {
     /// It is about to be sent: to which server, and under which number, by which the server's
-    /// questions name it ([`Asked::call`](switchboard_client::Asked)).
-    fn begins(self: Arc<Self>, server: &Arc<str>, call: u64);
+    /// questions name it ([`Asked::call`](switchboard_client::Asked)). Gives back who is told of its
+    /// end.
+    fn begins(self: Arc<Self>, server: &Arc<str>, call: u64) -> Arc<dyn Witness>;
 
     /// It has an outcome, or was given up. Unless it was answered, the server may still be at it.
     fn ends(&self, is_answered: bool);
@@ -144,7 +145,7 @@ impl<O: Operation> HubCall<O> {
     }
 
     /// Sends it, if its server is ready and the name is known. Gives it back otherwise.
-    fn begin(mut self) -> Result<Sent<O>, Self> {
+    fn begin(mut self) -> Result<Box<Sent<O>>, Self> {
         if self.operation.is_answered_here(&self.hub) {
             return Err(self);
         }
@@ -171,7 +172,8 @@ impl<O: Operation> HubCall<O> {
         self.send(target, client, limits).await
     }
 
-    fn send(mut self, target: Target, client: InUse, limits: Limits) -> Sent<O> {
+    /// In a box: it is moved often before it is where it stays.
+    fn send(mut self, target: Target, client: InUse, limits: Limits) -> Box<Sent<O>> {
         let (server, name) = (target.server(), target.name());
         let special = self.options.special.take();
         let mut special = special.map(|special| *special).unwrap_or_default();
@@ -204,7 +206,7 @@ impl<O: Operation> HubCall<O> {
         if let Some(cancel) = limits.cancel {
             call = call.cancel_on(cancel);
         }
-        Sent {
+        Box::new(Sent {
             call: call.into_future(),
             seen,
             client,
@@ -213,7 +215,7 @@ impl<O: Operation> HubCall<O> {
             target,
             hub: self.hub,
             operation: PhantomData,
-        }
+        })
     }
 }
 
@@ -306,6 +308,7 @@ impl Options {
 }
 
 /// The call, with its progress told to whoever wants to hear of it.
+#[inline]
 fn listened(
     call: Call<Payload>,
     mut hear: Option<Hear>,

@@ -174,7 +174,15 @@ impl CallTrace {
 
     /// Writes into the request of a call what the server is told of the trace, and into the span
     /// under which id it goes.
+    #[inline]
     pub fn write_to<T>(&self, call: Call<T>) -> Call<T> {
+        match self.context.is_none() && self.span.is_disabled() {
+            true => call,
+            false => self.write_all_to(call),
+        }
+    }
+
+    fn write_all_to<T>(&self, call: Call<T>) -> Call<T> {
         let call = match &self.context {
             Some(context) => {
                 let entries = context.meta();

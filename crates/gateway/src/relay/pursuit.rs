@@ -53,7 +53,6 @@ pub(super) enum Pursued<O: Operation<Output = Payload>> {
 }
 
 /// A call that its client may have to come again for.
-#[expect(clippy::large_enum_variant, reason = "a box is what is saved here")]
 pub(super) enum Way<O: Operation<Output = Payload>> {
     /// It has not come again yet.
     First(HubCallFuture<O>),

@@ -24,7 +24,6 @@ pub(crate) struct ToolCall {
     stage: Stage,
 }
 
-#[expect(clippy::large_enum_variant, reason = "a box is what is saved here")]
 enum Stage {
     Sent(Pursued<PassedOn<CallTool>>),
     Long(Pin<Box<dyn Future<Output = Answer> + Send>>),

@@ -24,9 +24,8 @@ use crate::trace::{CallTrace, Outcome};
 #[must_use = "a call is made when it is awaited"]
 pub struct HubCallFuture<O: Operation>(Stage<O>);
 
-#[expect(clippy::large_enum_variant, reason = "a box is what is saved here")]
 enum Stage<O: Operation> {
-    Sent(Sent<O>),
+    Sent(Box<Sent<O>>),
     /// It waits for its server first, or the hub answers it itself.
     Long(Answer<O::Output>),
     Over,
@@ -163,9 +162,8 @@ pub(super) struct Seen {
 
 impl Seen {
     pub(super) fn begin(witness: Arc<dyn Witness>, server: &Arc<str>, call: u64) -> Self {
-        Arc::clone(&witness).begins(server, call);
         Self {
-            witness,
+            witness: witness.begins(server, call),
             is_answered: false,
         }
     }
