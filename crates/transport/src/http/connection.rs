@@ -3,6 +3,7 @@
 //! Whoever waits for a body reads the socket itself, so a connection is one task without channels,
 //! and holds memory only for what is on its way.
 //!
+//! - `held`: in whose hands the wire is
 //! - `head`: how the head of a request is read, and where its body ends
 //! - `incoming`: the body of a request
 //! - `outgoing`: how a response is written
@@ -23,17 +24,20 @@ use http::{Method, Response, Version};
 use http_body::Body as _;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::Notify;
+use tokio::sync::futures::Notified;
 
-use super::{Body, Front, RequestHead};
+use super::{Body, Front};
 use crate::turn::Turn;
 
 mod head;
+mod held;
 mod incoming;
 mod outgoing;
 mod watch;
 mod wire;
 
 use self::head::{Bounds, Head, Refused};
+use self::held::Held;
 pub use self::incoming::Incoming;
 use self::outgoing::{Ending, ending};
 use self::watch::Watch;
@@ -67,98 +71,152 @@ where
         headers: settings.max_headers,
         bytes: settings.max_header_bytes,
     };
-    let wire = Arc::new(Mutex::new(Wire::new(stream, bounds)));
-    let mut serving = pin!(answer_all(&wire, &front, &stop));
-    let mut watch = Watch::new(settings);
-    let mut news = pin!(stop.news.notified());
-    let mut task: Option<Waker> = None;
-    let limit = poll_fn(|cx| {
-        let is_known = |task: &Waker| task.will_wake(cx.waker());
-        let is_other_task = !task.as_ref().is_some_and(is_known);
-        if is_other_task {
-            task = Some(cx.waker().clone());
-            // Once is enough for each: the flag is looked at each time.
-            let _ = news.as_mut().poll(cx);
-        }
-        if let Poll::Ready(limit) = serving.as_mut().poll(cx) {
-            return Poll::Ready(limit);
-        }
-        let look = || {
-            let wire = lock(&wire);
-            (wire.progress, wire.is_reading())
-        };
-        watch.poll_lapse(cx, is_other_task, look).map(Some)
-    })
-    .await;
-    if let Some(limit) = limit {
+    let news = pin!(stop.news.notified());
+    let connection = Connection {
+        held: Held::new(Wire::new(stream, bounds)),
+        stop: &stop,
+        news,
+        watch: Watch::new(settings),
+        task: None,
+    };
+    if let Err(Some(limit)) = connection.answer_all(&front).await {
         settings.refusals.note(limit);
     }
 }
 
-/// Answers requests until no more come; the name of the limit that ended it, if one did.
-async fn answer_all<S>(
-    wire: &Arc<Mutex<Wire<S>>>,
-    front: &impl Front,
-    stop: &Stop,
-) -> Option<&'static str>
+/// A connection, and what it waits for beside its client.
+struct Connection<'a, 's, S> {
+    held: Held<S>,
+    stop: &'s Stop,
+    news: Pin<&'a mut Notified<'s>>,
+    watch: Watch,
+    /// The task that is woken by all that.
+    task: Option<Waker>,
+}
+
+/// Why a connection ends early: the name of a limit, or nothing where the client has gone.
+type Ended = Option<&'static str>;
+
+impl<S> Connection<'_, '_, S>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send,
 {
-    let mut limit = None;
-    let mut turn = Turn::default();
-    loop {
-        if lock(wire).is_reading() {
-            // The next request is there already: it is not in the way of those of others.
-            turn.wait().await;
-        }
-        let next = poll_fn(|cx| {
-            let mut wire_now = lock(wire);
-            if stop.is_asked() && !wire_now.is_reading() {
-                return Poll::Ready(Ok(None));
+    /// Answers requests until no more come.
+    async fn answer_all(mut self, front: &impl Front) -> Result<(), Ended> {
+        let mut limit = None;
+        let mut turn = Turn::default();
+        loop {
+            if self.held.wire().is_reading() {
+                // The next request is there already: it is not in the way of those of others.
+                poll_fn(|cx| self.poll(cx, |_, cx| turn.poll(cx))).await?;
             }
-            let next = ready!(wire_now.poll_head(cx));
-            drop(wire_now);
-            Poll::Ready(next.map(|head| head.map(|head| asked(wire, head))))
-        });
-        let is_last = match next.await {
-            Ok(Some((request, body, asked))) => {
-                // Here and not in a function of its own: what is large is moved with each of them.
-                let mut answer = pin!(front.answer(request, body));
-                let response = poll_fn(|cx| match answer.as_mut().poll(cx) {
-                    Poll::Ready(response) => Poll::Ready(Some(response)),
-                    // Nobody waits for it any more.
-                    Poll::Pending => lock(wire).poll_gone(cx).map(|()| None),
-                });
-                let response = response.await?;
-                respond(wire, response, asked, stop).await.ok()?
+            let stop = self.stop;
+            let next = poll_fn(|cx| {
+                self.poll(cx, |held, cx| {
+                    let mut wire = held.wire();
+                    if stop.is_asked() && !wire.is_reading() {
+                        return Poll::Ready(Ok(None));
+                    }
+                    wire.poll_head(cx)
+                })
+            });
+            let is_last = match next.await? {
+                Ok(Some(head)) => {
+                    let asked = Asked::of(&head);
+                    let (left, request) = {
+                        let wire = self.held.wire();
+                        (wire.left(), wire.progress.requests)
+                    };
+                    let body = match left {
+                        (0, Some(0)) => Incoming::whole(head.body),
+                        _ => {
+                            let (held, wire) = self.held.share();
+                            self.held = held;
+                            Incoming::coming(wire, request)
+                        }
+                    };
+                    // Here and not in a function of its own: what is large is moved with each of them.
+                    let mut answer = pin!(front.answer(head.request, body));
+                    let response = poll_fn(|cx| {
+                        self.poll(cx, |held, cx| match answer.as_mut().poll(cx) {
+                            Poll::Ready(response) => Poll::Ready(Some(response)),
+                            // Nobody waits for it any more.
+                            Poll::Pending => held.wire().poll_gone(cx).map(|()| None),
+                        })
+                    });
+                    let response = response.await?.ok_or(None)?;
+                    self.respond(response, asked).await?
+                }
+                Ok(None) => true,
+                Err(refused) => {
+                    limit = (refused == Refused::TooLarge).then_some("headers");
+                    let mut response = Response::new(Body::empty());
+                    *response.status_mut() = refused.status();
+                    self.respond(response, Asked::NOTHING).await?
+                }
+            };
+            if is_last {
+                poll_fn(|cx| self.poll(cx, |held, cx| held.wire().poll_close(cx))).await?;
+                return limit.map_or(Ok(()), |limit| Err(Some(limit)));
             }
-            Ok(None) => true,
-            Err(refused) => {
-                limit = (refused == Refused::TooLarge).then_some("headers");
-                let mut response = Response::new(Body::empty());
-                *response.status_mut() = refused.status();
-                respond(wire, response, Asked::NOTHING, stop).await.ok()?
-            }
-        };
-        if is_last {
-            poll_fn(|cx| lock(wire).poll_close(cx)).await;
-            return limit;
+            self.held = self.held.take_back();
         }
     }
-}
 
-/// A request, and how much of its response depends on it.
-fn asked<S>(wire: &Arc<Mutex<Wire<S>>>, head: Head) -> (RequestHead, Incoming<S>, Asked)
-where
-    S: AsyncRead + AsyncWrite + Unpin,
-{
-    let asked = Asked::of(&head);
-    let wire_now = lock(wire);
-    let body = match wire_now.left() {
-        (0, Some(0)) => Incoming::whole(head.body),
-        _ => Incoming::coming(Arc::clone(wire), wire_now.progress.requests),
-    };
-    (head.request, body, asked)
+    /// Writes a response. Says whether it was the last one of its connection.
+    async fn respond(&mut self, response: Response<Body>, asked: Asked) -> Result<bool, Ended> {
+        let (head, body) = response.into_parts();
+        let ending = ending(head.status, body.size_hint().exact(), asked.knows_chunks);
+        let is_kept = {
+            let mut wire = self.held.wire();
+            let is_kept = asked.is_kept
+                && ending != Ending::Connection
+                && wire.is_at_end()
+                && !self.stop.is_asked();
+            let connection = match (is_kept, asked.knows_chunks) {
+                (false, _) => Some("close"),
+                // A client of HTTP/1.0 is told that it may stay.
+                (true, false) => Some("keep-alive"),
+                (true, true) => None,
+            };
+            wire.outgoing.add_head(&head, ending, connection);
+            is_kept
+        };
+        let has_body = !asked.is_head && ending != Ending::Bodiless;
+        let mut body = has_body.then_some(body);
+        let written =
+            poll_fn(|cx| self.poll(cx, |held, cx| poll_body(held, &mut body, ending, cx)));
+        written.await?.map_err(|_| None)?;
+        self.held.wire().finish();
+        Ok(!is_kept)
+    }
+
+    /// Waits for something, as long as the client does not keep us waiting for too long.
+    #[inline]
+    fn poll<T>(
+        &mut self,
+        cx: &mut Context<'_>,
+        what: impl FnOnce(&mut Held<S>, &mut Context<'_>) -> Poll<T>,
+    ) -> Poll<Result<T, Ended>> {
+        let is_known = |task: &Waker| task.will_wake(cx.waker());
+        if !self.task.as_ref().is_some_and(is_known) {
+            self.task = Some(cx.waker().clone());
+            self.watch.forget_task();
+            // Once is enough for each: the flag is looked at each time.
+            let _ = self.news.as_mut().poll(cx);
+        }
+        if let Poll::Ready(outcome) = what(&mut self.held, cx) {
+            return Poll::Ready(Ok(outcome));
+        }
+        let held = &mut self.held;
+        let look = || {
+            let wire = held.wire();
+            (wire.progress, wire.is_reading())
+        };
+        self.watch
+            .poll_lapse(cx, look)
+            .map(|limit| Err(Some(limit)))
+    }
 }
 
 /// What of a request its response depends on.
@@ -186,41 +244,9 @@ impl Asked {
     }
 }
 
-/// Writes a response. Says whether it was the last one of its connection.
-async fn respond<S>(
-    wire: &Mutex<Wire<S>>,
-    response: Response<Body>,
-    asked: Asked,
-    stop: &Stop,
-) -> io::Result<bool>
-where
-    S: AsyncRead + AsyncWrite + Unpin + Send,
-{
-    let (head, body) = response.into_parts();
-    let ending = ending(head.status, body.size_hint().exact(), asked.knows_chunks);
-    let is_kept = {
-        let mut wire = lock(wire);
-        let is_kept =
-            asked.is_kept && ending != Ending::Connection && wire.is_at_end() && !stop.is_asked();
-        let connection = match (is_kept, asked.knows_chunks) {
-            (false, _) => Some("close"),
-            // A client of HTTP/1.0 is told that it may stay.
-            (true, false) => Some("keep-alive"),
-            (true, true) => None,
-        };
-        wire.outgoing.add_head(&head, ending, connection);
-        is_kept
-    };
-    let has_body = !asked.is_head && ending != Ending::Bodiless;
-    let mut body = has_body.then_some(body);
-    poll_fn(|cx| poll_body(wire, &mut body, ending, cx)).await?;
-    lock(wire).finish();
-    Ok(!is_kept)
-}
-
 /// Writes what comes of a body until all of it is written.
 fn poll_body<S>(
-    wire: &Mutex<Wire<S>>,
+    held: &mut Held<S>,
     body: &mut Option<Body>,
     ending: Ending,
     cx: &mut Context<'_>,
@@ -230,27 +256,27 @@ where
 {
     loop {
         let Some(coming) = body else {
-            return lock(wire).poll_write(cx);
+            return held.wire().poll_write(cx);
         };
-        if !lock(wire).outgoing.has_room() {
-            ready!(lock(wire).poll_write(cx))?;
+        if !held.wire().outgoing.has_room() {
+            ready!(held.wire().poll_write(cx))?;
         }
         // Without the lock: whoever makes it may have much to do.
         match Pin::new(coming).poll_frame(cx) {
             Poll::Ready(Some(Ok(frame))) => {
                 let piece = frame.into_data().unwrap_or_else(|_| Bytes::new());
-                lock(wire)
+                held.wire()
                     .outgoing
                     .add_piece(piece, ending == Ending::Chunks);
             }
             Poll::Ready(None) => {
                 *body = None;
                 if ending == Ending::Chunks {
-                    lock(wire).outgoing.add_last_chunk();
+                    held.wire().outgoing.add_last_chunk();
                 }
             }
             Poll::Pending => {
-                let mut wire = lock(wire);
+                let mut wire = held.wire();
                 if let Poll::Ready(Err(error)) = wire.poll_write(cx) {
                     return Poll::Ready(Err(error));
                 }
@@ -262,6 +288,6 @@ where
     }
 }
 
-fn lock<S>(wire: &Mutex<Wire<S>>) -> MutexGuard<'_, Wire<S>> {
+fn lock<S>(wire: &Mutex<Box<Wire<S>>>) -> MutexGuard<'_, Box<Wire<S>>> {
     wire.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -22,7 +22,7 @@ enum Content<S> {
     Whole(Bytes),
     /// It is read from there, as long as this request is the last.
     Coming {
-        wire: Arc<Mutex<Wire<S>>>,
+        wire: Arc<Mutex<Box<Wire<S>>>>,
         request: u32,
     },
 }
@@ -32,7 +32,7 @@ impl<S> Incoming<S> {
         Self(Content::Whole(body))
     }
 
-    pub(super) const fn coming(wire: Arc<Mutex<Wire<S>>>, request: u32) -> Self {
+    pub(super) const fn coming(wire: Arc<Mutex<Box<Wire<S>>>>, request: u32) -> Self {
         Self(Content::Coming { wire, request })
     }
 

@@ -55,16 +55,20 @@ impl Watch {
         }
     }
 
+    /// It is another task that is to be woken from now on.
+    pub(super) const fn forget_task(&mut self) {
+        self.is_set = false;
+    }
+
     /// Ready when the connection has kept us waiting for too long, with the name of that limit.
     /// `look` says what has happened, and whether a request has begun to come.
     pub(super) fn poll_lapse(
         &mut self,
         cx: &mut Context<'_>,
-        is_other_task: bool,
-        look: impl Fn() -> (Progress, bool),
+        mut look: impl FnMut() -> (Progress, bool),
     ) -> Poll<&'static str> {
         // Once is enough for each task. Not even one that has done much may be put off then.
-        if self.is_set && !is_other_task && !self.timer.is_elapsed() {
+        if self.is_set && !self.timer.is_elapsed() {
             return Poll::Pending;
         }
         while pin!(unconstrained(self.timer.as_mut())).poll(cx).is_ready() {
