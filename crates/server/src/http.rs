@@ -43,6 +43,7 @@ use waiting::{Later, Taken};
 pub(crate) struct Conversations {
     home: Arc<Home>,
     configs: RwLock<Arc<Configs>>,
+    idle: Mutex<Idle>,
     sessions: Sessions<Conversation>,
 }
 
@@ -53,8 +54,14 @@ struct Configs {
     pipe: Arc<ServerConfig>,
     /// How often a list had changed when they were made.
     list_changes: u64,
-    /// Conversations of one request that are over, for the next ones.
-    idle: Mutex<Vec<Arc<Conversation>>>,
+}
+
+/// Conversations of one request that are over, for the next ones.
+#[derive(Default)]
+struct Idle {
+    conversations: Vec<Arc<Conversation>>,
+    /// How often a list had changed when their machines were set up.
+    list_changes: u64,
 }
 
 impl Configs {
@@ -69,22 +76,36 @@ impl Configs {
             http: Arc::new(config),
             pipe,
             list_changes,
-            idle: Mutex::default(),
+        }
+    }
+}
+
+impl Idle {
+    /// One whose machine is set up as it would be after so many changes.
+    fn take(&mut self, list_changes: u64) -> Option<Arc<Conversation>> {
+        match self.list_changes == list_changes {
+            true => self.conversations.pop(),
+            false => None,
         }
     }
 
-    /// Keeps a conversation whose request is answered for the next one, if it can serve it.
-    fn keep(&self, conversation: Arc<Conversation>) {
-        if conversation.is_spotless() {
-            let mut idle = self.idle();
-            if idle.len() < MOST_IDLE {
-                idle.push(conversation);
-            }
+    /// Keeps one whose machine was set up after so many changes. Gives back those that are too many, or
+    /// too old.
+    fn keep(
+        &mut self,
+        list_changes: u64,
+        conversation: Arc<Conversation>,
+    ) -> Vec<Arc<Conversation>> {
+        let mut old = Vec::new();
+        if self.list_changes < list_changes {
+            self.list_changes = list_changes;
+            old = std::mem::take(&mut self.conversations);
         }
-    }
-
-    fn idle(&self) -> MutexGuard<'_, Vec<Arc<Conversation>>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+        match self.list_changes == list_changes && self.conversations.len() < MOST_IDLE {
+            true => self.conversations.push(conversation),
+            false => old.push(conversation),
+        }
+        old
     }
 }
 
@@ -118,6 +139,7 @@ impl Conversations {
         });
         Self {
             configs: RwLock::new(Arc::new(Configs::new(&home))),
+            idle: Mutex::default(),
             sessions: Sessions::new(limits),
             home,
         }
@@ -238,24 +260,35 @@ impl Conversations {
     /// A machine that has served one serves the next: it knows already what the caller says
     /// of itself in every request, and how results begin.
     fn take_alone(&self, now: Instant, post: Post) -> (Taken, After) {
-        let configs = self.configs();
-        let conversation = configs.idle().pop().unwrap_or_else(|| {
+        let mut list_changes = self.home.site.audience.list_changes();
+        let known = self.idle().take(list_changes);
+        let conversation = known.unwrap_or_else(|| {
+            let configs = self.configs();
+            list_changes = configs.list_changes;
             let machine = ServerMachine::stateless(Arc::clone(&configs.http));
             let home = Arc::clone(&self.home);
             Arc::new(Conversation::new(home, machine, Kind::Stateless))
         });
-        match conversation.take(now, post) {
-            answered @ Taken::Answered(_) => {
-                configs.keep(conversation);
-                (answered, After::Nothing)
-            }
-            waiting @ Taken::Waiting(_) => (waiting, After::Alone(configs, conversation)),
+        let after = After::Alone { list_changes };
+        (conversation.take(now, post), after)
+    }
+
+    /// Keeps a conversation whose request is answered for the next one, if it can serve it.
+    fn keep(&self, list_changes: u64, conversation: Arc<Conversation>) {
+        if conversation.is_spotless() {
+            let rest = self.idle().keep(list_changes, conversation);
+            // Without the lock.
+            drop(rest);
         }
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Idle> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Answers a POST, and does what is to be done after that.
     async fn answer(&self, taken: Later, after: After) -> Response<Body> {
-        let mut response = taken.answer().await;
+        let (mut response, conversation) = taken.answer().await;
         match after {
             After::Nothing => {}
             After::Opened {
@@ -268,7 +301,11 @@ impl Conversations {
             After::Opened { id, principal, .. } => {
                 self.sessions.remove(&id, principal.as_deref());
             }
-            After::Alone(configs, conversation) => configs.keep(conversation),
+            After::Alone { list_changes } => {
+                if let Some(conversation) = conversation {
+                    self.keep(list_changes, conversation);
+                }
+            }
         }
         response
     }
@@ -293,7 +330,10 @@ enum After {
         conversation: Arc<Conversation>,
     },
     /// Its conversation is over, and may serve the next request.
-    Alone(Arc<Configs>, Arc<Conversation>),
+    Alone {
+        /// How often a list had changed when its machine was set up.
+        list_changes: u64,
+    },
 }
 
 impl Drop for Conversations {
@@ -304,13 +344,18 @@ impl Drop for Conversations {
 }
 
 impl Host for Conversations {
-    fn post(self: Arc<Self>, post: Post) -> impl Future<Output = Response<Body>> + Send {
+    fn post(self: &Arc<Self>, post: Post) -> impl Future<Output = Response<Body>> + Send {
         // It is taken in at once: a future that waits is smaller, and moved at less cost,
         // without it.
         let taken = self.take(post);
         async move {
             match taken {
-                Ok((Taken::Answered(response), _)) => response,
+                Ok((Taken::Answered(response, conversation), after)) => {
+                    if let After::Alone { list_changes } = after {
+                        self.keep(list_changes, conversation);
+                    }
+                    response
+                }
                 Ok((Taken::Waiting(taken), after)) => self.answer(taken, after).await,
                 Err(refused) => *refused,
             }

@@ -32,6 +32,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::AbortHandle;
 
 use self::handlers::Begun;
+pub(super) use self::handlers::Handler;
 use self::locked::Locked;
 use super::Home;
 use super::lane::{First, Lanes, Resumes};
@@ -91,13 +92,13 @@ struct Arrived {
 }
 
 impl State {
-    /// Something else happens: from here on the call that came last is in flight.
-    fn enter(&mut self, now: Instant) {
-        if let Some(arrived) = self.arriving.take() {
-            self.lanes.open(arrived.lane, arrived.accepted);
-            let serve = arrived.context.serve();
-            self.core.machine.enter(now, arrived.call, serve);
-        }
+    /// Something else happens: from here on the call that came last is in flight. Gives its context.
+    fn enter(&mut self, now: Instant) -> Option<Context> {
+        let arrived = self.arriving.take()?;
+        self.lanes.open(arrived.lane, arrived.accepted);
+        let serve = arrived.context.serve();
+        self.core.machine.enter(now, arrived.call, serve);
+        Some(arrived.context)
     }
 }
 
@@ -155,14 +156,18 @@ impl Conversation {
     /// From now on, the conversation is told when the server ends: it has a call that waits.
     pub(super) fn join_waiting(self: &Arc<Self>) {
         let is_alone = matches!(self.kind, Kind::Stateless | Kind::Sessionless);
-        if is_alone && !self.has_waited.swap(true, Ordering::Relaxed) {
+        let has_waited = || {
+            // One that is used again has, and to look costs less than to say so again.
+            self.has_waited.load(Ordering::Relaxed) || self.has_waited.swap(true, Ordering::Relaxed)
+        };
+        if is_alone && !has_waited() {
             let me = self.me.get_or_init(|| Arc::downgrade(self));
             self.home.waiting.join(Weak::clone(me) as Weak<dyn Link>);
         }
     }
 
     /// Takes in a POST. What it is answered with may be there then, or be waited for.
-    pub(super) fn take(self: &Arc<Self>, now: Instant, post: Post) -> Taken {
+    pub(super) fn take(self: Arc<Self>, now: Instant, post: Post) -> Taken {
         let era = post.admission.era();
         let accepts = post.accepted;
         let visitor = Visitor {
@@ -173,7 +178,7 @@ impl Conversation {
             // A session has one caller, and a request that stands alone has too.
             self.principal.get_or_init(|| Arc::clone(principal));
         }
-        self.me.get_or_init(|| Arc::downgrade(self));
+        self.me.get_or_init(|| Arc::downgrade(&self));
         let mut state = self.lock();
         state.enter(now);
         let lane = state.lanes.number();
@@ -193,10 +198,10 @@ impl Conversation {
                 drop(state);
                 match self.begin(now, context) {
                     Begun::Answered(reply) => {
-                        return Taken::Answered(reply.response(era));
+                        return Taken::Answered(reply.response(era), self);
                     }
                     Begun::Waits => {}
-                    Begun::IsAsked(key) => handler = Some(key),
+                    Begun::IsAsked(new) => handler = Some(new),
                 }
             }
             arrival => {
@@ -211,7 +216,7 @@ impl Conversation {
         }
         let patience = Patience::new(now, self.stream_settings().keep_alive, post.is_asked_again);
         // From here on, being dropped means that the client has gone.
-        let waiting = Waiting::new(Arc::clone(self), lane, handler, patience);
+        let waiting = Waiting::new(self, lane, handler, patience);
         Taken::Waiting(Later::new(waiting, era, accepts))
     }
 

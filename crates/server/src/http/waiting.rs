@@ -16,18 +16,17 @@ use switchboard_protocol::http::negotiate::{Accepted, Format};
 use switchboard_protocol::http::server::{Stage, begin_answer, status_for};
 use switchboard_protocol::jsonrpc::{self, ErrorCode, Message};
 use switchboard_protocol::machine::Lane;
-use switchboard_protocol::machine::server::ServeKey;
 use switchboard_transport::http::{Body, accepted, event_stream, events, json};
 use tokio::time::{Sleep, sleep};
 
-use super::conversation::Conversation;
+use super::conversation::{Conversation, Handler};
 use super::lane::First;
 use crate::clock;
 
 /// A POST that was taken in.
 pub(super) enum Taken {
-    /// It has its response.
-    Answered(Response<Body>),
+    /// It has its response; its conversation is given back.
+    Answered(Response<Body>, Arc<Conversation>),
     /// It must wait for that.
     Waiting(Later),
 }
@@ -75,9 +74,11 @@ impl Later {
         }
     }
 
-    /// Answers it.
-    pub(super) async fn answer(mut self) -> Response<Body> {
-        match (&mut self.waiting).await {
+    /// Answers it, and gives back its conversation.
+    pub(super) async fn answer(mut self) -> (Response<Body>, Option<Arc<Conversation>>) {
+        let first = (&mut self.waiting).await;
+        let conversation = self.waiting.conversation.take();
+        let response = match first {
             Some(First::Nothing) => accepted(),
             Some(First::Stream(body)) => event_stream(body),
             Some(First::Batch(responses)) => json(StatusCode::OK, array(responses)),
@@ -90,12 +91,16 @@ impl Later {
                         };
                         with_retry(json(status, &message), later)
                     }
-                    Some(_) => one_event(&self.waiting.conversation, &message),
+                    Some(_) => match &conversation {
+                        Some(conversation) => one_event(conversation, &message),
+                        None => gone(),
+                    },
                     None => accepted(),
                 }
             }
             None => gone(),
-        }
+        };
+        (response, conversation)
     }
 }
 
@@ -120,10 +125,11 @@ fn with_retry(mut response: Response<Body>, later: Option<Duration>) -> Response
 
 /// Waits for what a POST is answered with. If it is dropped before, the client has gone.
 pub(super) struct Waiting {
-    conversation: Arc<Conversation>,
+    /// Until it is given back; then this is answered.
+    conversation: Option<Arc<Conversation>>,
     lane: Lane,
     /// Its handler, as long as it is to be asked here.
-    handler: Option<ServeKey>,
+    handler: Option<Handler>,
     patience: Patience,
     has_waited: bool,
     is_answered: bool,
@@ -188,23 +194,16 @@ impl Waiting {
     pub(super) const fn new(
         conversation: Arc<Conversation>,
         lane: Lane,
-        handler: Option<ServeKey>,
+        handler: Option<Handler>,
         patience: Patience,
     ) -> Self {
         Self {
-            conversation,
+            conversation: Some(conversation),
             lane,
             handler,
             patience,
             has_waited: false,
             is_answered: false,
-        }
-    }
-
-    /// A handler that has more to do than to answer this POST goes on without it.
-    fn part(&mut self) {
-        if let Some(key) = self.handler.take() {
-            self.conversation.part_with(key);
         }
     }
 }
@@ -213,37 +212,53 @@ impl Future for Waiting {
     type Output = Option<First>;
 
     fn poll(mut self: Pin<&mut Self>, task: &mut TaskContext<'_>) -> Poll<Option<First>> {
-        if let Some(key) = self.handler
-            && let Poll::Ready(first) = self.conversation.poll_handler(key, task)
-        {
-            self.handler = None;
-            if first.is_some() {
-                self.is_answered = true;
-                return Poll::Ready(first);
-            }
-        }
+        let Self {
+            conversation: Some(conversation),
+            lane,
+            handler,
+            patience,
+            has_waited,
+            is_answered,
+        } = &mut *self
+        else {
+            return Poll::Ready(None);
+        };
+        let mut first = conversation.poll_post(*lane, handler, task);
         loop {
-            if let Poll::Ready(first) = self.conversation.poll_first(self.lane, task) {
-                self.is_answered = true;
-                self.part();
-                return Poll::Ready(first);
+            if first.is_ready() {
+                *is_answered = true;
+                // A handler that has more to do than to answer this POST goes on without it.
+                if let Some(handler) = handler.take() {
+                    conversation.part_with(handler);
+                }
+                return first;
             }
-            if !std::mem::replace(&mut self.has_waited, true) {
-                self.conversation.join_waiting();
+            if !std::mem::replace(has_waited, true) {
+                conversation.join_waiting();
             }
-            ready!(self.patience.poll_end(task));
+            ready!(patience.poll_end(task));
             // A client that takes no stream goes on waiting.
-            self.conversation.begin_stream(self.lane);
+            conversation.begin_stream(*lane);
+            first = conversation.poll_first(*lane, task);
         }
     }
 }
 
 impl Drop for Waiting {
     fn drop(&mut self) {
-        if !self.is_answered {
-            self.conversation.lane_gone(self.lane);
+        if self.is_answered {
+            return;
         }
-        self.part();
+        let Some(conversation) = &self.conversation else {
+            return;
+        };
+        // It may not have been asked even once.
+        let handler = self.handler.take();
+        let handler = handler.and_then(|handler| conversation.kept(handler));
+        conversation.lane_gone(self.lane);
+        if let Some(handler) = handler {
+            conversation.part_with(Handler::Kept(handler));
+        }
     }
 }
 

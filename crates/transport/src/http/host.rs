@@ -27,7 +27,7 @@ use super::{Body, Principal, RequestHead};
 /// Serves what an [`Endpoint`](super::Endpoint) lets in.
 pub trait Host: Send + Sync + 'static {
     /// A message, or a batch.
-    fn post(self: Arc<Self>, post: Post) -> impl Future<Output = Response<Body>> + Send;
+    fn post(self: &Arc<Self>, post: Post) -> impl Future<Output = Response<Body>> + Send;
 
     /// Opens a stream of a session, or resumes one. Only called where the endpoint offers
     /// streams.

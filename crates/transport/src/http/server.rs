@@ -134,7 +134,7 @@ impl<H: Host> Endpoint<H> {
                     principal: None,
                     is_asked_again: true,
                 };
-                let response = Arc::clone(&shared.host).post(post).await;
+                let response = shared.host.post(post).await;
                 shared.hold(response, None)
             }
             Some(Err(refused)) => *refused,
@@ -243,7 +243,7 @@ impl<H: Host> Shared<H> {
                                     principal,
                                     is_asked_again,
                                 };
-                                let response = Arc::clone(&self.host).post(post).await;
+                                let response = self.host.post(post).await;
                                 self.hold(response, caller.as_deref())
                             }
                             Err(refused) => *refused,

@@ -53,13 +53,13 @@ impl Probe {
 }
 
 impl Host for Probe {
-    async fn post(self: Arc<Self>, post: Post) -> Response<Body> {
+    async fn post(self: &Arc<Self>, post: Post) -> Response<Body> {
         let who = post.principal.map_or(String::new(), |p| p.subject.clone());
         match &post.frame {
             Ok(Frame::Single(Message::Request(request))) => match request.method.as_str() {
                 "stream" => self.open(),
                 "wait" => {
-                    let _told = TellDrop(Arc::clone(&self));
+                    let _told = TellDrop(Arc::clone(self));
                     self.note("waiting");
                     pending().await
                 }

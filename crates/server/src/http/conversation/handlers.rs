@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use switchboard_protocol::http::server::Stage;
 use switchboard_protocol::jsonrpc::Message;
+use switchboard_protocol::machine::Lane;
 use switchboard_protocol::machine::server::{Answer, Input, Output, Reply, Serve, ServeKey};
 use tokio::runtime::Handle;
 
@@ -25,7 +26,22 @@ pub(super) enum Begun {
     /// Its answer comes.
     Waits,
     /// The same, and whoever waits for it asks its handler.
-    IsAsked(ServeKey),
+    IsAsked(Handler),
+}
+
+/// The handler of a POST that waits, for whoever waits to ask it.
+pub(in crate::http) enum Handler {
+    /// It was not asked yet, and its call may not be in flight.
+    New(New),
+    /// It is kept with its call, which is in flight. This is its context.
+    Kept(Context),
+}
+
+/// A handler that was not asked yet.
+pub(in crate::http) struct New {
+    running: Running,
+    /// When its call came.
+    came: Instant,
 }
 
 impl Conversation {
@@ -70,48 +86,87 @@ impl Conversation {
                 self.wait(state, context, running);
             }
             Started::Long(future) => {
-                let running = Running::new(future, context);
-                let mut state = self.lock();
-                state.enter(now);
-                if state.core.machine.is_open(key) {
-                    state.core.keep_here(key, running);
-                    self.set_alarm(&mut state);
-                    return Begun::IsAsked(key);
-                }
-                drop(state);
-                running.context().end();
-                running.abandon();
+                return Begun::IsAsked(Handler::New(New {
+                    running: Running::new(future, context),
+                    came: now,
+                }));
             }
         }
         Begun::Waits
     }
 
-    /// Asks the handler of a POST that waits for it: ready when there is no need to ask again, with
-    /// what the POST is answered with if that is known by it.
-    pub(in crate::http) fn poll_handler(
+    /// What a POST is answered with, once that is known. Its handler is asked as long as that is for
+    /// whoever waits.
+    pub(in crate::http) fn poll_post(
         self: &Arc<Self>,
-        key: ServeKey,
+        lane: Lane,
+        handler: &mut Option<Handler>,
         task: &mut TaskContext<'_>,
     ) -> Poll<Option<First>> {
-        let Some(mut running) = self.lock().core.take_here(key) else {
-            return Poll::Ready(None);
-        };
         // Without the lock: it may have something to say.
-        let Poll::Ready(answer) = running.poll_answer(task) else {
-            let stopped = self.lock().core.give_back(key, running);
-            return match stopped {
-                Some(running) => {
-                    running.abandon();
-                    Poll::Ready(None)
-                }
-                None => Poll::Pending,
-            };
+        let (context, answer) = match handler.take() {
+            None => return self.poll_first(lane, task),
+            Some(Handler::New(mut new)) => {
+                let Poll::Ready(answer) = new.running.poll_answer(task) else {
+                    return match self.keep_new(new) {
+                        Some((mut state, context)) => {
+                            *handler = Some(Handler::Kept(context));
+                            state.lanes.poll_first(lane, task)
+                        }
+                        None => self.poll_first(lane, task),
+                    };
+                };
+                let context = new.running.context().clone();
+                new.running.abandon();
+                context.end();
+                (context, answer)
+            }
+            Some(Handler::Kept(context)) => {
+                let key = context.serve().key;
+                let Some(mut running) = self.lock().core.take_here(key) else {
+                    return self.poll_first(lane, task);
+                };
+                let Poll::Ready(answer) = running.poll_answer(task) else {
+                    let mut state = self.lock();
+                    let Some(stopped) = state.core.give_back(key, running) else {
+                        *handler = Some(Handler::Kept(context));
+                        return state.lanes.poll_first(lane, task);
+                    };
+                    drop(state);
+                    stopped.abandon();
+                    return self.poll_first(lane, task);
+                };
+                running.abandon();
+                (context, answer)
+            }
         };
-        let visitor = running.context().visitor().clone();
+        let (first, errands) = self.answer_post(context.serve().key, answer);
+        self.serve_all(errands, context.visitor());
+        match first {
+            Some(first) => Poll::Ready(Some(first)),
+            None => self.poll_first(lane, task),
+        }
+    }
+
+    /// Keeps a handler that must wait with its call, which is in flight from now on at the latest.
+    /// Gives its context, under the lock, unless nobody waits for it any more.
+    fn keep_new(self: &Arc<Self>, new: New) -> Option<(Locked<'_>, Context)> {
+        let New { running, came } = new;
+        let key = running.context().serve().key;
+        let mut state = self.lock();
+        let entered = state.enter(came);
+        if state.core.machine.is_open(key) {
+            // If something has happened meanwhile, another context was given up then.
+            let own = entered.filter(|entered| entered.serve().key == key);
+            let own = own.unwrap_or_else(|| running.context().clone());
+            state.core.keep_here(key, running);
+            self.set_alarm(&mut state);
+            return Some((state, own));
+        }
+        drop(state);
+        running.context().end();
         running.abandon();
-        let (first, errands) = self.answer_post(key, answer);
-        self.serve_all(errands, &visitor);
-        Poll::Ready(first)
+        None
     }
 
     /// The handler of a POST that waits has answered: what it is answered with, unless that goes
@@ -144,13 +199,24 @@ impl Conversation {
         (first, out)
     }
 
+    /// The context of a handler that is kept with its call, which one that was not asked is from now on.
+    pub(in crate::http) fn kept(self: &Arc<Self>, handler: Handler) -> Option<Context> {
+        match handler {
+            Handler::New(new) => self.keep_new(new).map(|(_, context)| context),
+            Handler::Kept(context) => Some(context),
+        }
+    }
+
     /// No POST waits for this handler any more. If it is to go on all the same, it has a task.
-    pub(in crate::http) fn part_with(self: &Arc<Self>, key: ServeKey) {
+    pub(in crate::http) fn part_with(self: &Arc<Self>, handler: Handler) {
+        let Some(context) = self.kept(handler) else {
+            return;
+        };
+        let key = context.serve().key;
         let mut state = self.lock();
         let Some(running) = state.core.take_here(key) else {
             return;
         };
-        let context = running.context().clone();
         match Handle::try_current() {
             Ok(runtime) => {
                 let worker = Arc::clone(self).work(key, running, context.visitor().clone());
