@@ -24,6 +24,8 @@ enum Content {
     /// Also what is left of a text that was given out.
     Empty,
     Text(Bytes),
+    /// The same, which nobody shares: mostly it is copied behind the head of its response.
+    Own(Vec<u8>),
     /// A text in pieces, the next one last.
     Pieces(Vec<Bytes>),
     Events(EventReader),
@@ -39,11 +41,24 @@ impl Body {
         Self(Content::Events(reader))
     }
 
+    /// The whole text, if it is no larger than this and nobody shares it; then nothing is left.
+    pub(super) fn take_own(&mut self, limit: usize) -> Option<Vec<u8>> {
+        match &mut self.0 {
+            Content::Own(text) if text.len() <= limit => {
+                let text = std::mem::take(text);
+                self.0 = Content::Empty;
+                Some(text)
+            }
+            _ => None,
+        }
+    }
+
     /// Is something of it large, or may it become so?
     pub(super) fn may_be_large(&self) -> bool {
         match &self.0 {
             Content::Empty => false,
             Content::Text(text) => text.len() > SMALL,
+            Content::Own(text) => text.len() > SMALL,
             Content::Pieces(pieces) => pieces.iter().any(|piece| piece.len() > SMALL),
             Content::Events(_) => true,
         }
@@ -58,6 +73,8 @@ impl Body {
         Some(Self(match self.0 {
             Content::Empty => Content::Empty,
             Content::Text(text) => Content::Text(held(text)?),
+            Content::Own(text) if text.len() <= SMALL => Content::Own(text),
+            Content::Own(text) => Content::Text(held(text.into())?),
             Content::Pieces(pieces) => {
                 let pieces = pieces.into_iter().map(held);
                 Content::Pieces(pieces.collect::<Option<_>>()?)
@@ -74,7 +91,10 @@ impl From<&Message> for Body {
     fn from(message: &Message) -> Self {
         let is_large = |payload: &Payload| payload.text().len() > LARGE;
         if !message.payload().is_some_and(is_large) {
-            return message.to_bytes().into();
+            let length = message.payload().map_or(0, |payload| payload.text().len());
+            let mut text = Vec::with_capacity(64 + length);
+            message.write(&mut text);
+            return Self(Content::Own(text));
         }
         let mut head = Vec::with_capacity(64);
         let (payload, tail) = message.write_head(&mut head);
@@ -99,6 +119,7 @@ impl fmt::Debug for Body {
         match &self.0 {
             Content::Empty => f.write_str("Body(empty)"),
             Content::Text(text) => write!(f, "Body({} bytes)", text.len()),
+            Content::Own(text) => write!(f, "Body({} bytes)", text.len()),
             Content::Pieces(pieces) => write!(f, "Body({} bytes)", length(pieces)),
             Content::Events(_) => f.write_str("Body(events)"),
         }
@@ -120,6 +141,11 @@ impl http_body::Body for Body {
                 self.0 = Content::Empty;
                 Some(text)
             }
+            Content::Own(text) => {
+                let text = std::mem::take(text);
+                self.0 = Content::Empty;
+                Some(Bytes::from(text))
+            }
             Content::Pieces(pieces) => pieces.pop(),
             Content::Events(reader) => match reader.poll_next(cx) {
                 Poll::Ready(next) => next,
@@ -132,7 +158,7 @@ impl http_body::Body for Body {
     fn is_end_stream(&self) -> bool {
         match &self.0 {
             Content::Empty => true,
-            Content::Text(_) => false,
+            Content::Text(_) | Content::Own(_) => false,
             Content::Pieces(pieces) => pieces.is_empty(),
             Content::Events(reader) => reader.is_finished(),
         }
@@ -142,6 +168,7 @@ impl http_body::Body for Body {
         let length = match &self.0 {
             Content::Empty => 0,
             Content::Text(text) => text.len(),
+            Content::Own(text) => text.len(),
             Content::Pieces(pieces) => length(pieces),
             Content::Events(_) => return SizeHint::default(),
         };

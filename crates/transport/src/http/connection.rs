@@ -39,7 +39,7 @@ mod wire;
 use self::head::{Bounds, Head, Refused};
 use self::held::Held;
 pub use self::incoming::Incoming;
-use self::outgoing::{Ending, ending};
+use self::outgoing::{Ending, LARGEST_COPY, ending};
 use self::watch::Watch;
 use self::wire::Wire;
 
@@ -165,8 +165,9 @@ where
 
     /// Writes a response. Says whether it was the last one of its connection.
     async fn respond(&mut self, response: Response<Body>, asked: Asked) -> Result<bool, Ended> {
-        let (head, body) = response.into_parts();
+        let (head, mut body) = response.into_parts();
         let ending = ending(head.status, body.size_hint().exact(), asked.knows_chunks);
+        let mut has_more = !asked.is_head && ending != Ending::Bodiless;
         let is_kept = {
             let mut wire = self.held.wire();
             let is_kept = asked.is_kept
@@ -180,10 +181,13 @@ where
                 (true, true) => None,
             };
             wire.outgoing.add_head(&head, ending, connection);
+            if has_more && let Some(text) = body.take_own(LARGEST_COPY) {
+                wire.outgoing.add_text(&text);
+                has_more = false;
+            }
             is_kept
         };
-        let has_body = !asked.is_head && ending != Ending::Bodiless;
-        let mut body = has_body.then_some(body);
+        let mut body = has_more.then_some(body);
         let written =
             poll_fn(|cx| self.poll(cx, |held, cx| poll_body(held, &mut body, ending, cx)));
         written.await?.map_err(|_| None)?;

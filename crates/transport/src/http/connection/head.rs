@@ -187,8 +187,11 @@ impl Head {
             && let Some(whole) = length.checked_add(whole)
             && let Some(body) = bytes.get(length..whole)
         {
-            // What was read is left for the next one.
-            self.body = Bytes::copy_from_slice(body);
+            // What was read is left for the next one. With a byte to spare it can be shared from the
+            // beginning: otherwise that is made up for when its end is cut off, as that of a message is.
+            let mut text = Vec::with_capacity(body.len() + 1);
+            text.extend_from_slice(body);
+            self.body = text.into();
             self.remaining = Remaining::Nothing;
             self.length = whole;
         }

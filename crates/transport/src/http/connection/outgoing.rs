@@ -97,6 +97,11 @@ impl Outgoing {
         out.extend_from_slice(&last_line());
     }
 
+    /// A small body that has a length, whole, behind its head.
+    pub(super) fn add_text(&mut self, text: &[u8]) {
+        self.small.extend_from_slice(text);
+    }
+
     /// A piece of a body.
     pub(super) fn add_piece(&mut self, piece: Bytes, is_chunk: bool) {
         if piece.is_empty() {
@@ -247,7 +252,7 @@ const LAST_CHUNK: &[u8] = b"\r\n0\r\n\r\n";
 const ENOUGH: usize = 16 * 1024;
 
 // One write is worth a copy, up to a point.
-const LARGEST_COPY: usize = 8 * 1024;
+pub(super) const LARGEST_COPY: usize = 8 * 1024;
 
 /// What a connection holds on to.
 const LARGEST_KEPT: usize = 1024;
