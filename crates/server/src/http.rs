@@ -12,8 +12,9 @@ mod lane;
 mod tests;
 mod waiting;
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::task::{Context as TaskContext, Poll, ready};
 use std::time::Instant;
 
 use http::{HeaderName, Response};
@@ -247,11 +248,12 @@ impl Conversations {
             .sessions
             .insert(now, conversation, post.principal.clone());
         let (id, conversation) = inserted.map_err(|full| self.no_session(&full))?;
-        let after = After::Opened {
+        let opened = Opened {
             id,
             principal: post.principal.clone(),
             conversation: Arc::clone(&conversation),
         };
+        let after = After::Opened(Box::new(opened));
         Ok((conversation.take(now, post), after))
     }
 
@@ -286,28 +288,32 @@ impl Conversations {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Answers a POST, and does what is to be done after that.
-    async fn answer(&self, taken: Later, after: After) -> Response<Body> {
-        let (mut response, conversation) = taken.answer().await;
+    /// Answers a POST that waited, and does what is to be done after that.
+    fn poll_answer(
+        &self,
+        later: &mut Later,
+        after: &After,
+        task: &mut TaskContext<'_>,
+    ) -> Poll<Response<Body>> {
+        let (mut response, conversation) = ready!(later.poll_answer(task));
         match after {
             After::Nothing => {}
-            After::Opened {
-                id, conversation, ..
-            } if conversation.is_open() => {
+            After::Opened(opened) if opened.conversation.is_open() => {
                 let headers = response.headers_mut();
-                headers.insert(SESSION_ID, id.header_value());
-                conversation.join_audience();
+                headers.insert(SESSION_ID, opened.id.header_value());
+                opened.conversation.join_audience();
             }
-            After::Opened { id, principal, .. } => {
-                self.sessions.remove(&id, principal.as_deref());
+            After::Opened(opened) => {
+                self.sessions
+                    .remove(&opened.id, opened.principal.as_deref());
             }
             After::Alone { list_changes } => {
                 if let Some(conversation) = conversation {
-                    self.keep(list_changes, conversation);
+                    self.keep(*list_changes, conversation);
                 }
             }
         }
-        response
+        Poll::Ready(response)
     }
 
     fn find(
@@ -323,17 +329,27 @@ impl Conversations {
 /// What is to be done when a POST is answered.
 enum After {
     Nothing,
-    /// It was a handshake.
-    Opened {
-        id: SessionId,
-        principal: Option<Arc<Principal>>,
-        conversation: Arc<Conversation>,
-    },
+    /// It was a handshake. In a box, since it is large and rare.
+    Opened(Box<Opened>),
     /// Its conversation is over, and may serve the next request.
     Alone {
         /// How often a list had changed when its machine was set up.
         list_changes: u64,
     },
+}
+
+/// A session of which it is not yet known whether its handshake succeeds.
+struct Opened {
+    id: SessionId,
+    principal: Option<Arc<Principal>>,
+    conversation: Arc<Conversation>,
+}
+
+/// A POST that was taken in, until it is answered.
+enum Posted {
+    /// None: it was answered.
+    Answered(Option<Response<Body>>),
+    Waiting(Later, After),
 }
 
 impl Drop for Conversations {
@@ -347,19 +363,21 @@ impl Host for Conversations {
     fn post(self: &Arc<Self>, post: Post) -> impl Future<Output = Response<Body>> + Send {
         // It is taken in at once: a future that waits is smaller, and moved at less cost,
         // without it.
-        let taken = self.take(post);
-        async move {
-            match taken {
-                Ok((Taken::Answered(response, conversation), after)) => {
-                    if let After::Alone { list_changes } = after {
-                        self.keep(list_changes, conversation);
-                    }
-                    response
+        let mut posted = match self.take(post) {
+            Ok((Taken::Waiting(later), after)) => Posted::Waiting(later, after),
+            Ok((Taken::Answered(response, conversation), after)) => {
+                if let After::Alone { list_changes } = after {
+                    self.keep(list_changes, conversation);
                 }
-                Ok((Taken::Waiting(taken), after)) => self.answer(taken, after).await,
-                Err(refused) => *refused,
+                Posted::Answered(Some(response))
             }
-        }
+            Err(refused) => Posted::Answered(Some(*refused)),
+        };
+        poll_fn(move |task| match &mut posted {
+            Posted::Waiting(later, after) => self.poll_answer(later, after, task),
+            // Nobody asks again who was answered.
+            Posted::Answered(response) => response.take().map_or(Poll::Pending, Poll::Ready),
+        })
     }
 
     async fn get(self: Arc<Self>, get: Get) -> Response<Body> {

@@ -152,7 +152,10 @@ impl Lanes {
         };
         match (state.first.take(), &state.way) {
             (None, Way::Undecided) => {
-                state.waker = Some(task.waker().clone());
+                match &mut state.waker {
+                    Some(known) => known.clone_from(task.waker()),
+                    none => *none = Some(task.waker().clone()),
+                }
                 Poll::Pending
             }
             (first, Way::Undecided | Way::Ended) => {

@@ -74,9 +74,14 @@ impl Later {
         }
     }
 
-    /// Answers it, and gives back its conversation.
-    pub(super) async fn answer(mut self) -> (Response<Body>, Option<Arc<Conversation>>) {
-        let first = (&mut self.waiting).await;
+    /// Its response, once that is known, and its conversation, which is given back.
+    ///
+    /// No future of its own: what is large would be moved once more.
+    pub(super) fn poll_answer(
+        &mut self,
+        task: &mut TaskContext<'_>,
+    ) -> Poll<(Response<Body>, Option<Arc<Conversation>>)> {
+        let first = ready!(Pin::new(&mut self.waiting).poll(task));
         let conversation = self.waiting.conversation.take();
         let response = match first {
             Some(First::Nothing) => accepted(),
@@ -100,7 +105,7 @@ impl Later {
             }
             None => gone(),
         };
-        (response, conversation)
+        Poll::Ready((response, conversation))
     }
 }
 

@@ -232,7 +232,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
     }
 
     /// Lines without anything between two requests are none of either: RFC 9112, 2.2.
+    #[inline]
     fn skip_empty_lines(&mut self) -> bool {
+        if self.buffer.is_empty() {
+            // Nearly always.
+            self.let_go_of_buffer();
+            return false;
+        }
         let mut rest = &*self.buffer;
         while let Some(next) = rest.strip_prefix(b"\r\n").or(rest.strip_prefix(b"\n")) {
             rest = next;
@@ -244,6 +250,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
     }
 
     /// What is read into stays no longer than there is something in it.
+    #[inline]
     fn let_go_of_buffer(&mut self) {
         if self.buffer.is_empty() && self.buffer.capacity() > 0 {
             self.buffer = BytesMut::new();
