@@ -108,16 +108,16 @@ where
         loop {
             if self.held.wire().is_reading() {
                 // The next request is there already: it is not in the way of those of others.
-                poll_fn(|cx| self.poll(cx, |_, cx| turn.poll(cx))).await?;
+                poll_fn(|cx| self.poll(cx, |_, cx| turn.poll(cx).map(Ok))).await?;
             }
             let stop = self.stop;
             let next = poll_fn(|cx| {
                 self.poll(cx, |held, cx| {
                     let mut wire = held.wire();
                     if stop.is_asked() && !wire.is_reading() {
-                        return Poll::Ready(Ok(None));
+                        return Poll::Ready(Ok(Ok(None)));
                     }
-                    wire.poll_head(cx)
+                    wire.poll_head(cx).map(Ok)
                 })
             });
             let is_last = match next.await? {
@@ -139,58 +139,76 @@ where
                     let mut answer = pin!(front.answer(head.request, body));
                     let response = poll_fn(|cx| {
                         self.poll(cx, |held, cx| match answer.as_mut().poll(cx) {
-                            Poll::Ready(response) => Poll::Ready(Some(response)),
+                            Poll::Ready(response) => Poll::Ready(Ok(response)),
                             // Nobody waits for it any more.
-                            Poll::Pending => held.wire().poll_gone(cx).map(|()| None),
+                            Poll::Pending => held.wire().poll_gone(cx).map(|()| Err(None)),
                         })
                     });
-                    let response = response.await?.ok_or(None)?;
-                    self.respond(response, asked).await?
+                    let response = response.await?;
+                    let begun = self.begin(response, asked);
+                    self.respond(begun).await?
                 }
                 Ok(None) => true,
                 Err(refused) => {
                     limit = (refused == Refused::TooLarge).then_some("headers");
                     let mut response = Response::new(Body::empty());
                     *response.status_mut() = refused.status();
-                    self.respond(response, Asked::NOTHING).await?
+                    let begun = self.begin(response, Asked::NOTHING);
+                    self.respond(begun).await?
                 }
             };
             if is_last {
-                poll_fn(|cx| self.poll(cx, |held, cx| held.wire().poll_close(cx))).await?;
+                poll_fn(|cx| self.poll(cx, |held, cx| held.wire().poll_close(cx).map(Ok))).await?;
                 return limit.map_or(Ok(()), |limit| Err(Some(limit)));
             }
             self.held = self.held.take_back();
         }
     }
 
-    /// Writes a response. Says whether it was the last one of its connection.
-    async fn respond(&mut self, response: Response<Body>, asked: Asked) -> Result<bool, Ended> {
+    /// Begins to write a response: its head, and a small body behind it.
+    fn begin(&mut self, response: Response<Body>, asked: Asked) -> Begun {
         let (head, mut body) = response.into_parts();
         let ending = ending(head.status, body.size_hint().exact(), asked.knows_chunks);
         let mut has_more = !asked.is_head && ending != Ending::Bodiless;
-        let is_kept = {
-            let mut wire = self.held.wire();
-            let is_kept = asked.is_kept
-                && ending != Ending::Connection
-                && wire.is_at_end()
-                && !self.stop.is_asked();
-            let connection = match (is_kept, asked.knows_chunks) {
-                (false, _) => Some("close"),
-                // A client of HTTP/1.0 is told that it may stay.
-                (true, false) => Some("keep-alive"),
-                (true, true) => None,
-            };
-            wire.outgoing.add_head(&head, ending, connection);
-            if has_more && let Some(text) = body.take_own(LARGEST_COPY) {
-                wire.outgoing.add_text(&text);
-                has_more = false;
-            }
-            is_kept
+        let mut wire = self.held.wire();
+        let is_kept = asked.is_kept
+            && ending != Ending::Connection
+            && wire.is_at_end()
+            && !self.stop.is_asked();
+        let connection = match (is_kept, asked.knows_chunks) {
+            (false, _) => Some("close"),
+            // A client of HTTP/1.0 is told that it may stay.
+            (true, false) => Some("keep-alive"),
+            (true, true) => None,
         };
-        let mut body = has_more.then_some(body);
-        let written =
-            poll_fn(|cx| self.poll(cx, |held, cx| poll_body(held, &mut body, ending, cx)));
-        written.await?.map_err(|_| None)?;
+        wire.outgoing.add_head(&head, ending, connection);
+        if has_more && let Some(text) = body.take_own(LARGEST_COPY) {
+            wire.outgoing.add_text(&text);
+            has_more = false;
+        }
+        // Whoever is told of the end of a stream may have much to do.
+        drop(wire);
+        Begun {
+            rest: has_more.then_some(body),
+            ending,
+            is_kept,
+        }
+    }
+
+    /// Writes what was begun, and the rest. Says whether it was the last one of its connection.
+    async fn respond(&mut self, begun: Begun) -> Result<bool, Ended> {
+        let Begun {
+            mut rest,
+            ending,
+            is_kept,
+        } = begun;
+        let written = poll_fn(|cx| {
+            self.poll(cx, |held, cx| {
+                let written = poll_body(held, &mut rest, ending, cx);
+                written.map(|written| written.map_err(|_| None))
+            })
+        });
+        written.await?;
         self.held.wire().finish();
         Ok(!is_kept)
     }
@@ -200,7 +218,7 @@ where
     fn poll<T>(
         &mut self,
         cx: &mut Context<'_>,
-        what: impl FnOnce(&mut Held<S>, &mut Context<'_>) -> Poll<T>,
+        what: impl FnOnce(&mut Held<S>, &mut Context<'_>) -> Poll<Result<T, Ended>>,
     ) -> Poll<Result<T, Ended>> {
         let is_known = |task: &Waker| task.will_wake(cx.waker());
         if !self.task.as_ref().is_some_and(is_known) {
@@ -209,8 +227,9 @@ where
             // Once is enough for each: the flag is looked at each time.
             let _ = self.news.as_mut().poll(cx);
         }
-        if let Poll::Ready(outcome) = what(&mut self.held, cx) {
-            return Poll::Ready(Ok(outcome));
+        let outcome = what(&mut self.held, cx);
+        if outcome.is_ready() {
+            return outcome;
         }
         let held = &mut self.held;
         let look = || {
@@ -221,6 +240,14 @@ where
             .poll_lapse(cx, look)
             .map(|limit| Err(Some(limit)))
     }
+}
+
+/// A response that was begun: so far it is only gathered.
+struct Begun {
+    /// What is still to come of its body.
+    rest: Option<Body>,
+    ending: Ending,
+    is_kept: bool,
 }
 
 /// What of a request its response depends on.
