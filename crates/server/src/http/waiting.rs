@@ -51,7 +51,9 @@ impl Ready {
                 };
                 let later = retry_after(&response);
                 let message = Message::from(response);
-                return with_retry(json(status, &message), later);
+                let mut response = json(status, &message);
+                say_later(&mut response, later);
+                return response;
             }
         };
         json(status, text)
@@ -87,17 +89,19 @@ impl Later {
             Some(First::Nothing) => accepted(),
             Some(First::Stream(body)) => event_stream(body),
             Some(First::Batch(responses)) => json(StatusCode::OK, array(responses)),
-            Some(First::Answer(message, stage)) => {
-                match begin_answer(&message, self.era, stage, self.accepts) {
+            Some(First::Answer(ref message, stage)) => {
+                match begin_answer(message, self.era, stage, self.accepts) {
                     Some((status, Format::Json)) => {
-                        let later = match &message {
+                        let later = match message {
                             Message::Response(response) => retry_after(response),
                             _ => None,
                         };
-                        with_retry(json(status, &message), later)
+                        let mut response = json(status, message);
+                        say_later(&mut response, later);
+                        response
                     }
                     Some(_) => match &conversation {
-                        Some(conversation) => one_event(conversation, &message),
+                        Some(conversation) => one_event(conversation, message),
                         None => gone(),
                     },
                     None => accepted(),
@@ -119,13 +123,14 @@ fn retry_after(response: &jsonrpc::Response) -> Option<Duration> {
     serde_json::from_slice(data).ok().map(Duration::from_millis)
 }
 
-fn with_retry(mut response: Response<Body>, later: Option<Duration>) -> Response<Body> {
+/// Says when that is, if it is known.
+#[inline]
+fn say_later(response: &mut Response<Body>, later: Option<Duration>) {
     if let Some(later) = later {
         let seconds = later.as_millis().div_ceil(1_000).max(1);
         let seconds = HeaderValue::from(u64::try_from(seconds).unwrap_or(u64::MAX));
         response.headers_mut().insert(RETRY_AFTER, seconds);
     }
-    response
 }
 
 /// Waits for what a POST is answered with. If it is dropped before, the client has gone.
