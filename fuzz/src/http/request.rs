@@ -9,6 +9,7 @@ use std::task::{Context, Poll};
 use bytes::Buf;
 use http::header::HeaderName;
 use http::{HeaderValue, Method, Response, StatusCode, Uri};
+use http_body::Body as _;
 use switchboard_protocol::Revision;
 use switchboard_server::transport::http::{
     Body, Front, HttpSettings, Incoming, RequestHead, serve_stream,
