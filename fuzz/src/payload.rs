@@ -49,7 +49,7 @@ fn check_passed_on(params: &Payload, changes: Option<&Payload>) {
             (name.as_str(), value)
         })
         .collect();
-    let passed = params.passed_on(&changes);
+    let passed = params.clone().passed_on(&changes);
     check_own(&passed);
     let mut expected = Vec::new();
     for (name, value) in parts(params) {

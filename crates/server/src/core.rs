@@ -209,7 +209,7 @@ impl Core {
     /// appended.
     pub(crate) fn answer_in_flight(
         &mut self,
-        now: Instant,
+        now: impl FnOnce() -> Instant,
         key: ServeKey,
         mut answer: Answer,
         out: &mut Vec<Output>,

@@ -237,7 +237,9 @@ where
             // What the handler said before comes first.
             return self.link.say(Said::Input(Input::Answered { key, answer }));
         }
-        let reply = self.core.answer_in_flight(now, key, answer, &mut self.out);
+        let reply = self
+            .core
+            .answer_in_flight(|| now, key, answer, &mut self.out);
         if let Some((_, response)) = reply {
             if !self.out.is_empty() {
                 self.settle(now);

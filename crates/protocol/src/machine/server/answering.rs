@@ -33,7 +33,7 @@ impl ServerMachine {
         answer: Answer,
         out: &mut Vec<Output>,
     ) {
-        if let Some((lane, response)) = self.answer_in_flight(now, key, answer, out) {
+        if let Some((lane, response)) = self.answer_in_flight(|| now, key, answer, out) {
             out.push(Output::send(lane, response));
         }
     }
@@ -41,9 +41,11 @@ impl ServerMachine {
     /// The handler of a call in flight has an answer, as [`Input::Answered`](super::Input::Answered)
     /// says it too: what its client gets, after all that is appended. Nothing if it gets that
     /// otherwise, must be asked before, or does not wait any more.
+    ///
+    /// Nearly all answers come to the same whatever time it is: it is asked for where it matters.
     pub fn answer_in_flight(
         &mut self,
-        now: Instant,
+        now: impl FnOnce() -> Instant,
         key: ServeKey,
         answer: Answer,
         out: &mut Vec<Output>,
@@ -78,7 +80,7 @@ impl ServerMachine {
                 }
             }
             Verdict::Asks(result) => {
-                self.input_required(now, key, &result, out);
+                self.input_required(now(), key, &result, out);
                 None
             }
         }

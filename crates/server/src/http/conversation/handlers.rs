@@ -176,12 +176,16 @@ impl Conversation {
         key: ServeKey,
         answer: Answer,
     ) -> (Option<First>, Vec<Output>) {
-        let now = clock::now();
         let mut state = self.lock();
-        state.enter(now);
+        // One that came meanwhile, which is rare.
+        if state.arriving.is_some() {
+            state.enter(clock::now());
+        }
         state.core.answered(key);
         let mut out = Vec::new();
-        let reply = state.core.answer_in_flight(now, key, answer, &mut out);
+        let reply = state
+            .core
+            .answer_in_flight(clock::now, key, answer, &mut out);
         if !out.is_empty() {
             self.settle(&mut state, Stage::Answer, &mut out);
         }

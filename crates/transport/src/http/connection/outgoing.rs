@@ -9,7 +9,6 @@ use std::cell::Cell;
 use std::io::{self, IoSlice, Write};
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use std::time::SystemTime;
 
 use bytes::{Buf, Bytes};
 use http::StatusCode;
@@ -209,8 +208,7 @@ fn last_line() -> [u8; 39] {
     thread_local! {
         static LAST: Cell<(u64, [u8; 39])> = const { Cell::new((u64::MAX, [0; 39])) };
     }
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    let now = now.map_or(0, |since| since.as_secs());
+    let now = seconds();
     let (second, line) = LAST.get();
     if second == now {
         return line;
@@ -221,6 +219,23 @@ fn last_line() -> [u8; 39] {
     }
     LAST.set((now, line));
     line
+}
+
+/// How many seconds ago 1970 began, as of the last tick of the clock: a few milliseconds ago, and known
+/// without asking the hardware.
+#[cfg(target_os = "linux")]
+fn seconds() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::RealtimeCoarse);
+    u64::try_from(now.tv_sec).unwrap_or(0)
+}
+
+/// How many seconds ago 1970 began.
+#[cfg(not(target_os = "linux"))]
+fn seconds() -> u64 {
+    use std::time::SystemTime;
+
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    now.map_or(0, |since| since.as_secs())
 }
 
 /// `Sun, 06 Nov 1994 08:49:37 GMT`, so many seconds after 1970 began.
