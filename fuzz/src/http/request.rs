@@ -184,7 +184,7 @@ impl Front for Door {
         while let Some(frame) = std::future::poll_fn(|cx| body.as_mut().poll_frame(cx)).await {
             match (frame, &mut whole) {
                 (Ok(frame), Some(whole)) => {
-                    let mut data = frame.into_data().ok().expect("trailers are passed over");
+                    let mut data = frame.into_data().expect("trailers are passed over");
                     whole.extend_from_slice(&data.copy_to_bytes(data.remaining()));
                 }
                 _ => {

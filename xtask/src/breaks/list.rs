@@ -320,8 +320,8 @@ pub(super) const BREAKS: &[Break] = &[
         name: "calls-without-end",
         what: "a gateway takes in any number of calls",
         file: "crates/gateway/src/turnstile.rs",
-        find: "        if inside.calls >= self.limits.calls {",
-        replace: "        if inside.calls >= usize::MAX {",
+        find: "fetch_add(1, Ordering::Relaxed) >= self.limits.calls {",
+        replace: "fetch_add(1, Ordering::Relaxed) == usize::MAX {",
         suite: Suite {
             package: "switchboard-gateway",
             filter: "bounds",
@@ -331,8 +331,8 @@ pub(super) const BREAKS: &[Break] = &[
         name: "place-not-given-back",
         what: "a call that has ended keeps its place at the gateway",
         file: "crates/gateway/src/turnstile.rs",
-        find: "        inside.calls = inside.calls.saturating_sub(1);",
-        replace: "        inside.calls = inside.calls.saturating_sub(0);",
+        find: "self.turnstile.calls.fetch_sub(1, Ordering::Relaxed);",
+        replace: "self.turnstile.calls.fetch_sub(0, Ordering::Relaxed);",
         suite: Suite {
             package: "switchboard-gateway",
             filter: "",

@@ -20,7 +20,7 @@ impl Hub {
         HubCall::new(self, CallTool::new(None, name))
     }
 
-    /// Calls a tool that was found in the catalogue of this [version](Catalog::version). If there is
+    /// Calls a tool that was found in the catalogue of this [version](crate::Catalog::version). If there is
     /// another catalogue by then, it is found there by its name.
     pub fn call_listed(&self, version: u64, tool: Arc<ToolEntry>) -> HubCall {
         HubCall::new(self, CallTool::listed(version, tool))
