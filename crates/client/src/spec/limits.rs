@@ -62,7 +62,8 @@ pub struct Limits {
     pub message: MessageLimits,
     /// Calls in flight together.
     pub calls: usize,
-    /// Questions that are with the host together.
+    /// Questions about one call that are with the host. On a pipe, where nothing tells which call
+    /// they are about, this many and one more for each call.
     pub questions: usize,
     /// How often one call may come back for more input.
     pub rounds: u32,

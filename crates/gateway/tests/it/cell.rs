@@ -14,10 +14,10 @@ use switchboard_gateway::{Gateway, Names};
 use switchboard_hub::{Hub, HubBuilder, ServerConfig, Sharing};
 use switchboard_protocol::jsonrpc::ErrorObject;
 use switchboard_protocol::{Era, Method, Revision};
-use tokio::net::TcpListener;
 use tokio::time::timeout;
 
 use crate::child::{LONG, behind, revisions, server};
+use crate::house::over_http;
 
 /// A client, a gateway, servers.
 pub(crate) struct Cell {
@@ -65,15 +65,8 @@ impl Cell {
 
     /// With a server over HTTP.
     pub(crate) async fn open_on_http(eras: Eras, name: &str) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}/mcp", listener.local_addr().unwrap());
         let site = behind().site().unwrap().revisions(revisions(eras.server));
-        tokio::spawn(async move {
-            let settings = site.http_settings();
-            let _ = site
-                .serve_http_on(listener, settings, std::future::pending())
-                .await;
-        });
+        let (url, _) = over_http(site).await;
         let server = ServerConfig::url(name, &url);
         Self::open_before(eras.client, [server].into_iter(), Names::Server).await
     }

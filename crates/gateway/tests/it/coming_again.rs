@@ -8,15 +8,16 @@ use std::sync::{Arc, Mutex};
 use serde_json::{Value, json};
 use switchboard_client::Handlers;
 use switchboard_client::types::{ElicitAction, ElicitResult};
-use switchboard_gateway::Key;
+use switchboard_gateway::{GatewayBuilder, Key};
+use switchboard_hub::ServerConfig;
 use switchboard_protocol::jsonrpc::ErrorCode;
 use switchboard_protocol::types::Implementation;
 use switchboard_protocol::{Era, Revision};
 use switchboard_server::{Context, Elicited, Failure, Server, tool};
 
 use crate::cell::{ask, connect, question, soon};
-use crate::child::revisions;
-use crate::house::{Answered, House};
+use crate::child::{behind, revisions, server};
+use crate::house::{Answered, House, over_http};
 use crate::played::{Played, before, config, hub_of};
 
 /// What a stateless server asks, with a state that is nobody else's to read.
@@ -201,6 +202,41 @@ async fn what_a_parked_call_is_known_by_is_of_no_use_for_anything_else() {
     assert_eq!(runs.now(), (1, 0));
     assert_eq!(house.gateway.load().parked, 0);
     house.close().await;
+}
+
+/// More than a server may ask about one call.
+const AWAY: usize = 70;
+
+#[tokio::test]
+async fn who_does_not_come_again_takes_no_place_from_others() {
+    let site = behind().site().unwrap();
+    let (url, serving) = over_http(site.revisions(revisions(Era::Handshake))).await;
+    // On a pipe nothing tells about whom a server asks, if there are several.
+    for (config, next) in [
+        (ServerConfig::url("one", &url), "secret-bob"),
+        (server("one", Era::Handshake), "secret-ada"),
+    ] {
+        let keys = [Key::new("ada", "secret-ada"), Key::new("bob", "secret-bob")];
+        let describe = |gateway: GatewayBuilder| gateway.access(&keys, None).unwrap();
+        let house = House::open_before(vec![config], describe).await;
+        for _ in 0..AWAY {
+            let asked = house.ask("secret-ada", "one__greet").await.json();
+            assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");
+        }
+        assert_eq!(house.gateway.load().parked, AWAY);
+        let asked = house.ask(next, "one__greet").await.json();
+        let (name, state) = question(&asked["result"]);
+        let answers = json!({name: {"action": "accept", "content": {"name": "Ada"}}});
+        let params =
+            json!({"name": "one__greet", "requestState": state, "inputResponses": answers});
+        let tool = Some("one__greet");
+        let greeted = house
+            .request("/mcp", Some(next), "tools/call", tool, params)
+            .await;
+        assert_eq!(greeted.said(), "Hello, Ada!", "{greeted:?}");
+        house.close().await;
+    }
+    serving.abort();
 }
 
 #[tokio::test]

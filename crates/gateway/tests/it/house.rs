@@ -12,7 +12,7 @@ use switchboard_gateway::{Gateway, GatewayBuilder};
 use switchboard_hub::{Hub, HubBuilder, ServerConfig};
 use switchboard_protocol::types::LoggingLevel;
 use switchboard_protocol::{Era, Revision};
-use switchboard_server::{Context, MemoryTasks, Server, TaskMode, tool};
+use switchboard_server::{Context, MemoryTasks, Server, Site, TaskMode, tool};
 use switchboard_transport::http::client::{ClientSettings, HttpClient};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
@@ -55,20 +55,25 @@ impl Answered {
     }
 }
 
+/// Serves this server over HTTP: where, and who does.
+pub(crate) async fn over_http(site: Site) -> (String, JoinHandle<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let serving = tokio::spawn(async move {
+        let settings = site.http_settings();
+        let served = site.serve_http_on(listener, settings, std::future::pending());
+        served.await.unwrap();
+    });
+    (url, serving)
+}
+
 impl House {
     /// Before the servers `one` and `two`.
     pub(crate) async fn open(describe: impl FnOnce(GatewayBuilder) -> GatewayBuilder) -> Self {
-        let upstream = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}/mcp", upstream.local_addr().unwrap());
-        let site = behind().site().unwrap();
-        let mut tasks = vec![tokio::spawn(async move {
-            let settings = site.http_settings();
-            let served = site.serve_http_on(upstream, settings, std::future::pending());
-            served.await.unwrap();
-        })];
+        let (url, serving) = over_http(behind().site().unwrap()).await;
         let servers = ["one", "two"].map(|name| ServerConfig::url(name, &url));
         let mut house = Self::open_before(servers.to_vec(), describe).await;
-        house.tasks.append(&mut tasks);
+        house.tasks.push(serving);
         house
     }
 

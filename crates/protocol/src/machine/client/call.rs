@@ -407,7 +407,7 @@ impl ClientMachine {
                 return self.finish(key, Err(CallError::Violation(violation)), out);
             }
         };
-        if self.questions.len() + wanted.questions.len() > self.config.max_questions {
+        if wanted.questions.len() > self.config.max_questions {
             let error = ErrorObject::internal("too many questions are open");
             return self.finish(key, Err(CallError::NotAnswered(error)), out);
         }

@@ -43,7 +43,8 @@ pub struct ClientConfig {
     pub question_timeout: Duration,
     /// Calls that may be in flight together.
     pub max_calls: usize,
-    /// Questions that may be open together.
+    /// Questions that may be open about one call. On a pipe, where nothing tells which call they are
+    /// about, this many and one more for each call.
     pub max_questions: usize,
     /// How often one call may come back for more input.
     pub max_rounds: u32,

@@ -6,6 +6,9 @@
 //!
 //! Specification: client/{roots,sampling,elicitation}; 2026-07-28 basic/patterns/mrtr.
 
+use std::collections::BTreeMap;
+use std::collections::hash_map::Entry;
+use std::hash::Hash;
 use std::time::{Duration, Instant};
 
 use crate::jsonrpc::{ErrorCode, ErrorObject, MethodName, Request, RequestId, Response};
@@ -48,7 +51,14 @@ pub struct Question {
 #[derive(Debug)]
 pub(super) struct Questions {
     last: u64,
-    open: Table<QuestionKey, Open>,
+    /// The oldest first: the host has as long for each, so they are due in this order too.
+    open: BTreeMap<QuestionKey, Open>,
+    /// Those that are requests of the server.
+    by_request: Table<RequestId, QuestionKey>,
+    /// For how many of them the clocks of a request stand still.
+    stopping: Table<i64, usize>,
+    /// How many came on each lane.
+    on_lane: Table<u64, usize>,
     /// When a call was given up last.
     given_up: Option<Instant>,
     /// Once the server answers this request or a later one, it has heard of that. The highest
@@ -60,7 +70,10 @@ impl Default for Questions {
     fn default() -> Self {
         Self {
             last: 0,
-            open: Table::default(),
+            open: BTreeMap::new(),
+            by_request: Table::default(),
+            stopping: Table::default(),
+            on_lane: Table::default(),
             given_up: None,
             unheard_from: i64::MAX,
         }
@@ -79,7 +92,11 @@ struct Open {
 #[derive(Debug)]
 enum Origin {
     /// Back to the server, as the answer to its request. The clocks of these requests stand still.
-    Request { id: RequestId, stopped: Vec<i64> },
+    Request {
+        id: RequestId,
+        lane: Lane,
+        stopped: Vec<i64>,
+    },
     /// Into the next round of a call, under this name.
     Result { call: CallKey, name: Box<[u8]> },
 }
@@ -90,7 +107,8 @@ impl Questions {
     }
 
     pub(super) fn deadline(&self) -> Option<Instant> {
-        self.open.values().filter_map(|open| open.deadline).min()
+        let (_, oldest) = self.open.first_key_value()?;
+        oldest.deadline
     }
 
     /// A call was given up. The server may ask about it before it hears of that.
@@ -122,32 +140,48 @@ impl Questions {
     fn insert(&mut self, open: Open) -> QuestionKey {
         self.last += 1;
         let key = QuestionKey(self.last);
+        if let Origin::Request { id, lane, stopped } = &open.origin {
+            self.by_request.insert(id.clone(), key);
+            *self.on_lane.entry(lane.0).or_default() += 1;
+            for id in stopped {
+                *self.stopping.entry(*id).or_default() += 1;
+            }
+        }
         self.open.insert(key, open);
         key
     }
 
+    fn remove(&mut self, key: QuestionKey) -> Option<Open> {
+        let open = self.open.remove(&key)?;
+        if let Origin::Request { id, lane, stopped } = &open.origin {
+            self.by_request.remove(id);
+            one_less(&mut self.on_lane, lane.0);
+            for id in stopped {
+                one_less(&mut self.stopping, *id);
+            }
+        }
+        Some(open)
+    }
+
     /// Lets go of the questions of a call.
     pub(super) fn withdraw_of(&mut self, call: CallKey) -> Vec<QuestionKey> {
-        self.take_where(
-            |open| matches!(&open.origin, Origin::Result { call: of, .. } if *of == call),
-        )
-        .into_iter()
-        .map(|(key, _)| key)
-        .collect()
+        let is_its =
+            |open: &Open| matches!(&open.origin, Origin::Result { call: of, .. } if *of == call);
+        let its = self.open.iter().filter(|(_, open)| is_its(open));
+        let its: Vec<QuestionKey> = its.map(|(key, _)| *key).collect();
+        for key in &its {
+            self.remove(*key);
+        }
+        its
     }
 
     /// Lets go of all.
     pub(super) fn drain(&mut self) -> Vec<QuestionKey> {
-        self.take_where(|_| true)
-            .into_iter()
-            .map(|(key, _)| key)
-            .collect()
-    }
-
-    fn take_where(&mut self, wanted: impl Fn(&Open) -> bool) -> Vec<(QuestionKey, Open)> {
-        let mut taken: Vec<_> = self.open.extract_if(|_, open| wanted(open)).collect();
-        taken.sort_unstable_by_key(|(key, _)| *key);
-        taken
+        self.by_request.clear();
+        self.stopping.clear();
+        self.on_lane.clear();
+        let all = std::mem::take(&mut self.open);
+        all.into_keys().collect()
     }
 }
 
@@ -173,10 +207,7 @@ impl ClientMachine {
             out.push(Output::Ignored(Ignored::LostSession(request.id)));
             return;
         }
-        let repeated =
-            self.questions.open.values().any(
-                |open| matches!(&open.origin, Origin::Request { id, .. } if *id == request.id),
-            );
+        let repeated = self.questions.by_request.contains_key(&request.id);
         if repeated {
             // An error with this id would settle the first question, one without is no answer.
             out.push(Output::Ignored(Ignored::RepeatedRequest(request.id)));
@@ -188,7 +219,7 @@ impl ClientMachine {
         }
         let refusal = if let Err(error) = check_request(&request, revision, &self.config) {
             Some(error)
-        } else if self.questions.len() >= self.config.max_questions {
+        } else if !self.has_place_for_question(lane) {
             let busy = "too many questions are open";
             Some(ErrorObject::over_limit(
                 ErrorCode::BUSY,
@@ -225,6 +256,7 @@ impl ClientMachine {
             now,
             Origin::Request {
                 id: request.id,
+                lane,
                 stopped,
             },
             (call, is_unheard),
@@ -232,6 +264,18 @@ impl ClientMachine {
             params,
             out,
         );
+    }
+
+    /// May there be one more on this lane? What is asked about one call takes no place from another,
+    /// however long its user thinks; on a pipe, where nothing tells which call it is, each call brings
+    /// a place with it. Those of calls that have ended count with all the others.
+    fn has_place_for_question(&self, lane: Lane) -> bool {
+        let most = self.config.max_questions;
+        let calls = self.calls.len();
+        let beside = if lane == Lane::SHARED { calls } else { 0 };
+        let here = self.questions.on_lane.get(&lane.0).copied();
+        here.unwrap_or_default() < most.saturating_add(beside)
+            && self.questions.len() < most.saturating_mul(calls.saturating_add(1))
     }
 
     /// The requests that a question on this lane may belong to.
@@ -309,12 +353,12 @@ impl ClientMachine {
         outcome: Result<Payload, ErrorObject>,
         out: &mut Vec<Output>,
     ) {
-        let Some(open) = self.questions.open.remove(&key) else {
+        let Some(open) = self.questions.remove(key) else {
             // The question was withdrawn meanwhile.
             return;
         };
         match open.origin {
-            Origin::Request { id, stopped } => {
+            Origin::Request { id, stopped, .. } => {
                 self.let_go_on(now, &stopped);
                 out.push(reply(id, outcome));
             }
@@ -333,10 +377,10 @@ impl ClientMachine {
         id: &RequestId,
         out: &mut Vec<Output>,
     ) {
-        let gone = self
-            .questions
-            .take_where(|open| matches!(&open.origin, Origin::Request { id: of, .. } if of == id));
-        for (key, open) in gone {
+        let Some(key) = self.questions.by_request.get(id).copied() else {
+            return;
+        };
+        if let Some(open) = self.questions.remove(key) {
             if let Origin::Request { stopped, .. } = open.origin {
                 self.let_go_on(now, &stopped);
             }
@@ -346,19 +390,10 @@ impl ClientMachine {
 
     /// Answers in the host's place what it left unanswered for too long.
     pub(super) fn expire_questions(&mut self, now: Instant, out: &mut Vec<Output>) {
-        let mut due: Vec<(QuestionKey, bool)> = self
-            .questions
-            .open
-            .iter()
-            .filter(|(_, open)| open.deadline.is_some_and(|deadline| deadline <= now))
-            .map(|(key, open)| (*key, open.method == Method::ElicitationCreate))
-            .collect();
-        due.sort_unstable();
-        for (key, is_elicitation) in due {
-            if !self.questions.open.contains_key(&key) {
-                // It went with its call when the one before it was refused.
-                continue;
-            }
+        while let Some((key, open)) = self.questions.open.first_key_value()
+            && open.deadline.is_some_and(|deadline| deadline <= now)
+        {
+            let (key, is_elicitation) = (*key, open.method == Method::ElicitationCreate);
             out.push(Output::Withdrawn(key));
             let outcome = if is_elicitation {
                 Payload::encode(&ElicitResult::new(ElicitAction::Cancel))
@@ -375,15 +410,21 @@ impl ClientMachine {
 
     fn let_go_on(&mut self, now: Instant, stopped: &[i64]) {
         for id in stopped {
-            let still_asked = self.questions.open.values().any(
-                |open| matches!(&open.origin, Origin::Request { stopped, .. } if stopped.contains(id)),
-            );
-            if !still_asked {
+            if !self.questions.stopping.contains_key(id) {
                 self.pending.adjust(*id, |allowance| {
                     allowance.go_on(now);
                     allowance.restart_idle(now);
                 });
             }
+        }
+    }
+}
+
+fn one_less<K: Eq + Hash>(counts: &mut Table<K, usize>, key: K) {
+    if let Entry::Occupied(mut count) = counts.entry(key) {
+        *count.get_mut() -= 1;
+        if *count.get() == 0 {
+            count.remove();
         }
     }
 }

@@ -772,7 +772,7 @@ impl Model<'_> {
                 let origin = self.origin(&question.params);
                 self.questions.push((question.key.0, origin));
                 assert!(
-                    self.questions.len() <= self.max_questions,
+                    self.questions.len() <= self.max_questions * (self.calls.len() + 1),
                     "too many questions"
                 );
             }
