@@ -83,6 +83,7 @@ fn desk(spec: &Spec, shared: Arc<Shared>, wire: WireKind) -> Desk {
     config.question_timeout = spec.timeouts.question;
     config.max_calls = spec.limits.calls;
     config.max_questions = spec.limits.questions;
+    config.max_question_bytes = spec.limits.message.bytes;
     config.max_rounds = spec.limits.rounds;
     Desk::new(shared, Arc::from(spec.target()), config)
 }

@@ -285,12 +285,7 @@ impl GatewayBuilder {
             .log_level(LoggingLevel::Debug)
             .host(move |server| ServerHost::of_all(&asking, server))
             .build();
-        let lot = Arc::new(Lot::new(
-            self.limits.parked,
-            self.limits.parked_per_caller,
-            self.limits.parked_life,
-            turnstile.refusals().clone(),
-        ));
+        let lot = Arc::new(Lot::new(&self.limits, &turnstile));
         let opening = Opening::new();
         let (mut running, mut kept) = (Vec::new(), Vec::new());
         let mut site = |profile: Option<&Profile>| {

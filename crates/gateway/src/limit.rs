@@ -27,6 +27,11 @@ pub struct GatewayLimits {
     pub parked: usize,
     /// Those of one caller, where callers are known.
     pub parked_per_caller: usize,
+    /// Bytes of what is asked about all of them, or came of them while nobody waited. One may always
+    /// wait.
+    pub parked_bytes: usize,
+    /// The same of those of one caller, where callers are known.
+    pub parked_bytes_per_caller: usize,
     /// How long each of them waits.
     pub parked_life: Duration,
     /// Questions about one call that a stateless client was not told yet.
@@ -49,6 +54,9 @@ impl Default for GatewayLimits {
             calls_per_minute: None,
             parked: 1_000,
             parked_per_caller: 100,
+            parked_bytes: 64 << 20,
+            // Less than a server may ask in all, so that others can be asked as well.
+            parked_bytes_per_caller: 8 << 20,
             // A person reads a question, thinks and answers.
             parked_life: Duration::from_secs(10 * 60),
             // More than a server asks at once.
@@ -125,7 +133,7 @@ struct Named {
     set: fn(&mut GatewayLimits, usize),
 }
 
-const NAMED: [Named; 25] = [
+const NAMED: [Named; 27] = [
     Named {
         name: "connections",
         meaning: "connections over HTTP; more wait to be accepted",
@@ -193,6 +201,18 @@ const NAMED: [Named; 25] = [
         meaning: "those of one caller; they are ended beyond, with 429",
         value: |limits| Some(limits.parked_per_caller),
         set: |limits, value| limits.parked_per_caller = value,
+    },
+    Named {
+        name: "parkedBytes",
+        meaning: "bytes of questions to them, or of their results; they are ended beyond, with 503",
+        value: |limits| Some(limits.parked_bytes),
+        set: |limits, value| limits.parked_bytes = value,
+    },
+    Named {
+        name: "parkedBytesPerCaller",
+        meaning: "those of one caller; they are ended beyond, with 429",
+        value: |limits| Some(limits.parked_bytes_per_caller),
+        set: |limits, value| limits.parked_bytes_per_caller = value,
     },
     Named {
         name: "parkedSeconds",

@@ -172,18 +172,17 @@ impl Turnstile {
 
     /// What is said to a client whose call cannot wait for it.
     pub(crate) fn no_place(&self, full: Full) -> ErrorObject {
-        let (code, limit, message) = match full {
-            Full::All(all) => {
-                let message = format!("all {all} places for calls that wait for answers are taken");
-                (ErrorCode::BUSY, "parked", message)
-            }
-            Full::Caller(all) => {
-                let message =
-                    format!("all {all} calls of this caller that may wait for answers do");
-                (ErrorCode::TOO_MANY, "parkedPerCaller", message)
-            }
-        };
+        let (code, limit, message) = of_full(full);
         self.refuse(code, &message, limit, LATER)
+    }
+
+    /// What is said to a client that comes for a call whose result was too large to wait for it.
+    pub(crate) fn not_kept(&self, full: Full) -> ErrorObject {
+        let (code, limit, message) = of_full(full);
+        self.refusals.note(limit);
+        let message =
+            format!("the call has ended, and what came of it could not be kept: {message}");
+        ErrorObject::over_limit(code, message, limit, None)
     }
 
     /// What is said to a client that would need servers of its own when there is no room.
@@ -214,6 +213,31 @@ impl Turnstile {
 
     fn inside(&self) -> MutexGuard<'_, Inside> {
         self.inside.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Why a call cannot wait for its client.
+fn of_full(full: Full) -> (ErrorCode, &'static str, String) {
+    match full {
+        Full::All(all) => {
+            let message = format!("all {all} places for calls that wait for answers are taken");
+            (ErrorCode::BUSY, "parked", message)
+        }
+        Full::Caller(all) => {
+            let message = format!("all {all} calls of this caller that may wait for answers do");
+            (ErrorCode::TOO_MANY, "parkedPerCaller", message)
+        }
+        Full::Bytes(all) => {
+            let message =
+                format!("what is held of calls that wait for answers would be over {all} bytes");
+            (ErrorCode::BUSY, "parkedBytes", message)
+        }
+        Full::CallerBytes(all) => {
+            let message = format!(
+                "what is held of this caller's calls that wait for answers would be over {all} bytes"
+            );
+            (ErrorCode::TOO_MANY, "parkedBytesPerCaller", message)
+        }
     }
 }
 

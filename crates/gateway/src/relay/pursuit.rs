@@ -87,6 +87,8 @@ struct Talk {
     asked: u32,
     /// What came of it while nobody listened.
     outcome: Option<Result<Payload, HubError>>,
+    /// Why that is not here.
+    lost: Option<ErrorObject>,
 }
 
 /// A call of any kind.
@@ -125,6 +127,28 @@ impl Pursuit {
         }
         self.listening.close();
         talk.questions.clear();
+    }
+
+    /// How many bytes are held of it: of what is asked about it, or of what came of it.
+    pub(crate) fn size(&self) -> usize {
+        let Some(talk) = &self.talk else {
+            return 0;
+        };
+        let asked = talk.questions.values().map(|question| {
+            let params = question.request.params.as_ref();
+            params.map_or(0, |params| params.as_str().len())
+        });
+        let outcome = match &talk.outcome {
+            Some(Ok(result)) => result.text().len(),
+            _ => 0,
+        };
+        asked.sum::<usize>() + outcome
+    }
+
+    /// There is no room for what came of it.
+    pub(crate) fn lose_outcome(&mut self, why: ErrorObject) {
+        let talk = self.talk.get_or_insert_default();
+        (talk.outcome, talk.lost) = (None, Some(why));
     }
 }
 
@@ -264,7 +288,8 @@ pub(super) fn may_be_returned(context: &Context) -> bool {
 /// is not ours: then it is for the server.
 ///
 /// # Errors
-/// When it was given to somebody else, or for another call, or the call does not wait any more.
+/// When it was given to somebody else, or for another call, or the call does not wait any more, or
+/// there was no room for what came of it.
 pub(super) async fn returned<O: Operation<Output = Payload>>(
     relay: &Inner,
     context: &Context,
@@ -292,6 +317,9 @@ pub(super) async fn returned<O: Operation<Output = Payload>>(
         .map_err(|error| bad(&format!("inputResponses: {error}")))?;
     let mut pursuit = relay.lot.take(number).await.ok_or_else(|| bad(ended))?;
     let talk = pursuit.talk.get_or_insert_default();
+    if let Some(lost) = talk.lost.take() {
+        return Err(lost);
+    }
     for (name, answer) in answers {
         if let Some(question) = talk.questions.remove(&name)
             && let Ok(answer) = Payload::encode(&answer)

@@ -10,11 +10,14 @@ use switchboard_client::{Client, Error, Handlers};
 use switchboard_gateway::{Audit, Gateway, GatewayLimits, Key, Mode};
 use switchboard_hub::{Hub, HubBuilder, Sharing};
 use switchboard_protocol::Era;
+use switchboard_server::{Context, Server, tool};
 use tokio::net::TcpListener;
+use tokio::sync::Notify;
 
-use crate::cell::{connect, in_each, soon};
-use crate::child::server;
+use crate::cell::{connect, in_each, in_flight, soon};
+use crate::child::{Name, revisions, server};
 use crate::house::House;
+use crate::played::{config, hub_of};
 
 fn limits(name: &str, value: usize) -> GatewayLimits {
     let mut limits = GatewayLimits::default();
@@ -325,7 +328,12 @@ async fn clients_with_servers_of_their_own_are_bounded() {
 
 #[tokio::test]
 async fn calls_that_wait_for_answers_are_bounded() {
-    for (limit, status) in [("parked", 503), ("parkedPerCaller", 429)] {
+    for (limit, status) in [
+        ("parked", 503),
+        ("parkedPerCaller", 429),
+        ("parkedBytes", 503),
+        ("parkedBytesPerCaller", 429),
+    ] {
         let house = House::open_before(vec![server("asks", Era::Handshake)], |gateway| {
             let keys = [Key::new("ada", "secret-ada")];
             let gateway = gateway.limits(limits(limit, 1));
@@ -354,6 +362,74 @@ async fn calls_that_wait_for_answers_are_bounded() {
 }
 
 #[tokio::test]
+async fn what_is_kept_of_calls_that_end_while_their_clients_are_away_is_bounded() {
+    let impatience = Arc::new(Notify::new());
+    let waiting = Arc::clone(&impatience);
+    let server = Server::new("impatient", "1").tool(tool("greet", move |context: Context| {
+        let waiting = Arc::clone(&waiting);
+        async move {
+            tokio::select! {
+                _ = context.elicit::<Name>("name", "Who?") => "Hello.".to_owned(),
+                () = waiting.notified() => "x".repeat(10_000),
+            }
+        }
+    }));
+    let site = server.site().unwrap().revisions(revisions(Era::Handshake));
+    let house = House::open_to(hub_of([("one", site)], vec![config("one")]), |gateway| {
+        let keys = [Key::new("ada", "secret-ada")];
+        let gateway = gateway.limits(limits("parkedBytesPerCaller", 5_000));
+        gateway.access(&keys, None).unwrap()
+    })
+    .await;
+    let [first, second] = [
+        house.ask("secret-ada", "one__greet").await.json(),
+        house.ask("secret-ada", "one__greet").await.json(),
+    ];
+    let come_for = |asked: &Value| {
+        let state = &asked["result"]["requestState"];
+        assert!(state.is_string(), "{asked}");
+        let params = json!({"name": "one__greet", "requestState": state, "inputResponses": {}});
+        house.request(
+            "/mcp",
+            Some("secret-ada"),
+            "tools/call",
+            Some("one__greet"),
+            params,
+        )
+    };
+    let counts = || house.gateway.site().refusals().counts();
+    // The first ends beside the other.
+    impatience.notify_one();
+    soon(async {
+        while counts().get("parkedBytesPerCaller").is_none() {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    let error = &come_for(&first).await.json()["error"];
+    assert_eq!(
+        error["data"],
+        json!({"limit": "parkedBytesPerCaller"}),
+        "{error}"
+    );
+    let reason = error["message"].as_str().unwrap();
+    assert!(reason.contains("has ended"), "{reason}");
+    // One may always wait.
+    impatience.notify_one();
+    soon(async {
+        while in_flight(&house.gateway) > 0 {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    let ended = come_for(&second).await;
+    assert_eq!(ended.said().len(), 10_000, "{ended:?}");
+    assert_eq!(counts()["parkedBytesPerCaller"], 1);
+    assert_eq!(house.gateway.load().parked, 0);
+    house.close().await;
+}
+
+#[tokio::test]
 async fn a_call_whose_client_does_not_come_again_ends() {
     let house = House::open_before(vec![server("asks", Era::Handshake)], |gateway| {
         let keys = [Key::new("ada", "secret-ada")];
@@ -365,13 +441,8 @@ async fn a_call_whose_client_does_not_come_again_ends() {
     let asked = house.ask("secret-ada", "asks__greet").await.json();
     let state = &asked["result"]["requestState"];
     assert!(state.is_string(), "{asked}");
-    let in_flight = || {
-        let servers = house.gateway.hub().metrics().snapshot().servers;
-        let operations = servers.iter().flat_map(|server| &server.operations);
-        operations.map(|one| one.in_flight).sum::<u64>()
-    };
     soon(async {
-        while house.gateway.load().parked > 0 || in_flight() > 0 {
+        while house.gateway.load().parked > 0 || in_flight(&house.gateway) > 0 {
             tokio::task::yield_now().await;
         }
     })

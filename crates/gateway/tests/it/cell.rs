@@ -108,6 +108,13 @@ impl Cell {
     }
 }
 
+/// How many calls are under way at the servers.
+pub(crate) fn in_flight(gateway: &Gateway) -> u64 {
+    let servers = gateway.hub().metrics().snapshot().servers;
+    let operations = servers.iter().flat_map(|server| &server.operations);
+    operations.map(|operation| operation.in_flight).sum()
+}
+
 /// A client of this era, whose user answers.
 pub(crate) async fn connect(gateway: &Gateway, era: Era, user: Handlers) -> Client {
     let (ours, theirs) = pair();

@@ -70,7 +70,7 @@ struct Port {
 }
 
 #[derive(Deserialize, JsonSchema)]
-struct Name {
+pub(crate) struct Name {
     /// What to call you.
     name: String,
 }

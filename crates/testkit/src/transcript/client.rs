@@ -71,6 +71,7 @@ impl Stage {
                 "question_timeout" => config.question_timeout = duration(text)?,
                 "max_calls" => config.max_calls = number as usize,
                 "max_questions" => config.max_questions = number as usize,
+                "max_question_bytes" => config.max_question_bytes = number as usize,
                 "max_rounds" => config.max_rounds = number as u32,
                 "max_bytes" => limits.bytes = number as usize,
                 other => return Err(format!("Config: unknown name {other:?}")),

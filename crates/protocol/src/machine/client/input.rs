@@ -3,7 +3,10 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::jsonrpc::{ErrorObject, Frame, Malformed, Message, Notification, Problem, RequestId};
+use crate::jsonrpc::{
+    ErrorObject, Frame, Limits as MessageLimits, Malformed, Message, Notification, Problem,
+    RequestId,
+};
 use crate::machine::allowance::Timeouts;
 use crate::machine::client::call::{CallKey, CallRequest};
 use crate::machine::client::call_error::CallError;
@@ -46,6 +49,8 @@ pub struct ClientConfig {
     /// Questions that may be open about one call. On a pipe, where nothing tells which call they are
     /// about, this many and one more for each call.
     pub max_questions: usize,
+    /// Bytes of what they ask, if there is more than one.
+    pub max_question_bytes: usize,
     /// How often one call may come back for more input.
     pub max_rounds: u32,
 }
@@ -69,6 +74,8 @@ impl ClientConfig {
             question_timeout: Duration::from_secs(600),
             max_calls: 1024,
             max_questions: 64,
+            // As one message may have.
+            max_question_bytes: MessageLimits::default().bytes,
             max_rounds: 10,
         }
     }

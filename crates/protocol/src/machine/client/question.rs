@@ -7,8 +7,6 @@
 //! Specification: client/{roots,sampling,elicitation}; 2026-07-28 basic/patterns/mrtr.
 
 use std::collections::BTreeMap;
-use std::collections::hash_map::Entry;
-use std::hash::Hash;
 use std::time::{Duration, Instant};
 
 use crate::jsonrpc::{ErrorCode, ErrorObject, MethodName, Request, RequestId, Response};
@@ -57,8 +55,8 @@ pub(super) struct Questions {
     by_request: Table<RequestId, QuestionKey>,
     /// For how many of them the clocks of a request stand still.
     stopping: Table<i64, usize>,
-    /// How many came on each lane.
-    on_lane: Table<u64, usize>,
+    /// Those that came on each lane.
+    on_lane: Table<u64, Together>,
     /// When a call was given up last.
     given_up: Option<Instant>,
     /// Once the server answers this request or a later one, it has heard of that. The highest
@@ -80,9 +78,18 @@ impl Default for Questions {
     }
 }
 
+/// Several questions.
+#[derive(Clone, Copy, Debug, Default)]
+struct Together {
+    count: usize,
+    bytes: usize,
+}
+
 #[derive(Debug)]
 struct Open {
     origin: Origin,
+    /// How large what is asked is.
+    bytes: usize,
     method: MethodName,
     /// None if the host may take as long as it likes.
     deadline: Option<Instant>,
@@ -142,7 +149,9 @@ impl Questions {
         let key = QuestionKey(self.last);
         if let Origin::Request { id, lane, stopped } = &open.origin {
             self.by_request.insert(id.clone(), key);
-            *self.on_lane.entry(lane.0).or_default() += 1;
+            let here = self.on_lane.entry(lane.0).or_default();
+            here.count += 1;
+            here.bytes += open.bytes;
             for id in stopped {
                 *self.stopping.entry(*id).or_default() += 1;
             }
@@ -155,9 +164,20 @@ impl Questions {
         let open = self.open.remove(&key)?;
         if let Origin::Request { id, lane, stopped } = &open.origin {
             self.by_request.remove(id);
-            one_less(&mut self.on_lane, lane.0);
+            if let Some(here) = self.on_lane.get_mut(&lane.0) {
+                here.count -= 1;
+                here.bytes -= open.bytes;
+                if here.count == 0 {
+                    self.on_lane.remove(&lane.0);
+                }
+            }
             for id in stopped {
-                one_less(&mut self.stopping, *id);
+                if let Some(count) = self.stopping.get_mut(id) {
+                    *count -= 1;
+                    if *count == 0 {
+                        self.stopping.remove(id);
+                    }
+                }
             }
         }
         Some(open)
@@ -219,7 +239,7 @@ impl ClientMachine {
         }
         let refusal = if let Err(error) = check_request(&request, revision, &self.config) {
             Some(error)
-        } else if !self.has_place_for_question(lane) {
+        } else if !self.has_place_for_question(lane, size_of(request.params.as_ref())) {
             let busy = "too many questions are open";
             Some(ErrorObject::over_limit(
                 ErrorCode::BUSY,
@@ -266,15 +286,17 @@ impl ClientMachine {
         );
     }
 
-    /// May there be one more on this lane? What is asked about one call takes no place from another,
-    /// however long its user thinks; on a pipe, where nothing tells which call it is, each call brings
-    /// a place with it. Those of calls that have ended count with all the others.
-    fn has_place_for_question(&self, lane: Lane) -> bool {
+    /// May there be one more of this size on this lane? What is asked about one call takes no place
+    /// from another, however long its user thinks; on a pipe, where nothing tells which call it is,
+    /// each call brings a place with it. Those of calls that have ended count with all the others.
+    fn has_place_for_question(&self, lane: Lane, bytes: usize) -> bool {
         let most = self.config.max_questions;
         let calls = self.calls.len();
         let beside = if lane == Lane::SHARED { calls } else { 0 };
         let here = self.questions.on_lane.get(&lane.0).copied();
-        here.unwrap_or_default() < most.saturating_add(beside)
+        let here = here.unwrap_or_default();
+        here.count < most.saturating_add(beside)
+            && (here.count == 0 || here.bytes + bytes <= self.config.max_question_bytes)
             && self.questions.len() < most.saturating_mul(calls.saturating_add(1))
     }
 
@@ -333,6 +355,7 @@ impl ClientMachine {
     ) {
         let key = self.questions.insert(Open {
             origin,
+            bytes: size_of(Some(&params)),
             method: method.clone(),
             deadline: now.checked_add(self.config.question_timeout),
         });
@@ -420,13 +443,8 @@ impl ClientMachine {
     }
 }
 
-fn one_less<K: Eq + Hash>(counts: &mut Table<K, usize>, key: K) {
-    if let Entry::Occupied(mut count) = counts.entry(key) {
-        *count.get_mut() -= 1;
-        if *count.get() == 0 {
-            count.remove();
-        }
-    }
+fn size_of(params: Option<&Payload>) -> usize {
+    params.map_or(0, |params| params.text().len())
 }
 
 fn reply(id: RequestId, outcome: Result<Payload, ErrorObject>) -> Output {
