@@ -11,7 +11,6 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use switchboard_client::Payload;
-use switchboard_hub::Hub;
 use switchboard_protocol::jsonrpc::{ErrorObject, Notification};
 use switchboard_protocol::machine::server::Caller;
 use switchboard_protocol::types::{
@@ -21,19 +20,16 @@ use switchboard_protocol::{Method, RawJson, Revision};
 use switchboard_server::{About, Answer, Call, Connection, Context, Reply, Service};
 
 use crate::gate::Gate;
-use crate::relay::{Fits, answer_with};
+use crate::relay::{Fits, Inner, answer_with};
 use crate::turnstile::now;
 
 /// A gate whose tools are found and called by two of its own.
-pub(crate) struct Finder {
-    gate: Gate,
-    hub: Hub,
-}
+pub(crate) struct Finder(Gate);
 
 impl Finder {
-    /// Before a gate to this hub.
-    pub(crate) const fn new(gate: Gate, hub: Hub) -> Self {
-        Self { gate, hub }
+    /// Before a gate.
+    pub(crate) const fn new(gate: Gate) -> Self {
+        Self(gate)
     }
 
     fn call_tool(&self, context: &Context) -> Reply {
@@ -44,11 +40,11 @@ impl Finder {
         };
         match params.name().as_deref() {
             Some(FIND) => match read::<Find>(params) {
-                Ok(find) => Reply::Now(self.find(&find, context)),
+                Ok(find) => self.find(find, context),
                 Err(reason) => Reply::Now(failed(&reason, revision)),
             },
             Some(CALL) => match inner(params) {
-                Ok(params) => self.gate.call(Call::of(&context.with_params(params))),
+                Ok(params) => self.0.call(Call::of(&context.with_params(params))),
                 Err(reason) => Reply::Now(failed(&reason, revision)),
             },
             Some(name) => wrong(&format!(
@@ -58,41 +54,54 @@ impl Finder {
         }
     }
 
-    fn find(&self, find: &Find, context: &Context) -> Answer {
+    /// Finds tools, once the servers have said which they have.
+    fn find(&self, find: Find, context: &Context) -> Reply {
         // To search costs more than to look something up.
-        let _pass = match self.gate.turnstile.enter(now, context.principal()) {
+        let pass = match self.0.turnstile.enter(now, context.principal()) {
             Ok(pass) => pass,
-            Err(error) => return Answer::Error(error),
+            Err(error) => return Reply::Now(Answer::Error(error)),
         };
-        let catalog = self.hub.catalog();
-        let limit = find.limit.unwrap_or(USUAL).clamp(1, MOST);
-        let found = catalog.search(&find.query, limit);
-        let tools = found.iter().map(|hit| {
-            let tool = catalog.definition(&hit.tool);
-            let shown = self.gate.relay.shown(&catalog, &hit.tool);
-            json!({
-                "name": shown,
-                "description": tool.description,
-                "inputSchema": tool.input_schema,
-            })
-        });
-        let tools: Vec<Value> = tools.collect();
-        let text = match tools.is_empty() {
-            true => format!(
-                "No tool fits {:?}. There are {} tools in all; try other words.",
-                find.query,
-                catalog.tools().len()
-            ),
-            false => Value::from(tools).to_string(),
-        };
-        let result = CallToolResult::new(vec![ContentBlock::text(text)]);
-        answer_with(result, context.revision())
+        let (relay, revision) = (Arc::clone(self.0.relay.inner()), context.revision());
+        if !relay.opening.is_going_on() {
+            return Reply::Now(search(&relay, &find, revision));
+        }
+        Reply::later(async move {
+            relay.opening.wait().await;
+            let found = search(&relay, &find, revision);
+            drop(pass);
+            found
+        })
     }
+}
+
+fn search(relay: &Inner, find: &Find, revision: Revision) -> Answer {
+    let catalog = relay.hub.catalog();
+    let limit = find.limit.unwrap_or(USUAL).clamp(1, MOST);
+    let found = catalog.search(&find.query, limit);
+    let tools = found.iter().map(|hit| {
+        let tool = catalog.definition(&hit.tool);
+        json!({
+            "name": relay.shown(&catalog, &hit.tool),
+            "description": tool.description,
+            "inputSchema": tool.input_schema,
+        })
+    });
+    let tools: Vec<Value> = tools.collect();
+    let text = match tools.is_empty() {
+        true => format!(
+            "No tool fits {:?}. There are {} tools in all; try other words.",
+            find.query,
+            catalog.tools().len()
+        ),
+        false => Value::from(tools).to_string(),
+    };
+    let result = CallToolResult::new(vec![ContentBlock::text(text)]);
+    answer_with(result, revision)
 }
 
 impl Service for Finder {
     fn about(&self) -> About {
-        let mut about = self.gate.about();
+        let mut about = self.0.about();
         let tools = about.capabilities.tools.get_or_insert_default();
         // The list is always the same.
         tools.list_changed = None;
@@ -106,16 +115,16 @@ impl Service for Finder {
                 Reply::Now(tools)
             }
             Some(Method::ToolsCall) => self.call_tool(call.context),
-            _ => self.gate.call(call),
+            _ => self.0.call(call),
         }
     }
 
     fn listening(&self, filter: &SubscriptionFilter, connection: Connection, caller: &Arc<Caller>) {
-        self.gate.listening(filter, connection, caller);
+        self.0.listening(filter, connection, caller);
     }
 
     fn told(&self, notification: Notification, caller: Option<&Arc<Caller>>) {
-        self.gate.told(notification, caller);
+        self.0.told(notification, caller);
     }
 }
 

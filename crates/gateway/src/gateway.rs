@@ -315,7 +315,7 @@ impl GatewayBuilder {
             };
             let site = match self.mode {
                 Mode::All => Site::new(gate),
-                Mode::Search => Site::new(Finder::new(gate, hub.clone())),
+                Mode::Search => Site::new(Finder::new(gate)),
             };
             let site = site
                 .limits(self.limits.server.clone())

@@ -63,6 +63,8 @@ struct Inner {
     is_awaited: AtomicBool,
     told: Notify,
     rounds: Mutex<Rounds>,
+    /// The call that this one is within.
+    outer: Option<Context>,
 }
 
 /// What the transport knows of the caller.
@@ -91,11 +93,12 @@ impl Context {
             is_awaited: AtomicBool::new(false),
             told: Notify::new(),
             rounds: Mutex::new(Rounds::default()),
+            outer: None,
         }))
     }
 
-    /// The context of a call within this one: with other parameters, and without headers, which
-    /// would repeat what the client has sent. Progress, logs and questions go the same way.
+    /// The context of a call within this one, with other parameters. Progress, logs and questions go
+    /// the same way, and it ends with this one. Headers that repeat arguments repeat those of this one.
     #[must_use]
     pub fn with_params(&self, params: Payload) -> Self {
         // A task has no call to be within.
@@ -104,20 +107,17 @@ impl Context {
         };
         let mut serve = self.0.serve.clone();
         serve.params = Some(params);
-        let principal = self.0.visitor.principal.clone();
         Self(Arc::new(Inner {
             way: Mutex::new(Path::new(link, key)),
             serve,
-            visitor: Visitor {
-                principal,
-                head: None,
-            },
+            visitor: self.0.visitor.clone(),
             deadline: self.0.deadline,
             grant: OnceLock::new(),
-            ended: AtomicBool::new(self.has_ended()),
+            ended: AtomicBool::new(false),
             is_awaited: AtomicBool::new(false),
             told: Notify::new(),
             rounds: Mutex::new(Rounds::default()),
+            outer: Some(self.clone()),
         }))
     }
 
@@ -139,6 +139,7 @@ impl Context {
             is_awaited,
             told: _, // Whoever is told has a context.
             rounds,
+            outer: _, // Only we make calls within others, and keep none of them.
         } = inner;
         unpoisoned(way).turn_to(serve.key);
         *unpoisoned(rounds) = Rounds::default();
@@ -179,7 +180,7 @@ impl Context {
         let Some(headers) = self.headers() else {
             return Ok(());
         };
-        if self.revision().era() != Era::Stateless {
+        if self.revision().era() != Era::Stateless || self.0.outer.is_some() {
             return Ok(());
         }
         let arguments = self.params().and_then(Payload::arguments);
@@ -288,11 +289,20 @@ impl Context {
     ///
     /// The handler itself need not ask: it is dropped. This is for work that it started.
     pub fn has_ended(&self) -> bool {
-        self.0.ended.load(Ordering::SeqCst)
+        let outer = self.0.outer.as_ref();
+        self.0.ended.load(Ordering::SeqCst) || outer.is_some_and(Self::has_ended)
     }
 
     /// Waits for the end of the call.
     pub async fn ended(&self) {
+        let mut outermost = self;
+        while let Some(outer) = &outermost.0.outer {
+            outermost = outer;
+        }
+        outermost.has_come_to_its_end().await;
+    }
+
+    async fn has_come_to_its_end(&self) {
         // Whoever ends the call looks at this after saying so, and we look for that after this:
         // one of us sees the other.
         self.0.is_awaited.store(true, Ordering::SeqCst);

@@ -7,14 +7,16 @@ use switchboard_hub::{Catalog, ToolEntry};
 use switchboard_protocol::Method;
 use switchboard_server::Context;
 
-use super::Relay;
+use super::{Inner, Relay};
 
-impl Relay {
+impl Inner {
     /// What clients call a tool.
     pub(crate) fn shown<'a>(&self, catalog: &Catalog, entry: &'a ToolEntry) -> &'a str {
-        self.0.names.shown_tool(catalog, entry)
+        self.names.shown_tool(catalog, entry)
     }
+}
 
+impl Relay {
     /// The server that a call goes to, and what that calls the tool, prompt or resource. Where
     /// there is no such thing, what the client calls it.
     pub(crate) fn whose(&self, context: &Context) -> (Option<Arc<str>>, Option<String>) {

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use switchboard_client::{Client, Error, Handlers};
-use switchboard_gateway::{Audit, Gateway, GatewayLimits, Key, Mode};
-use switchboard_hub::{Hub, HubBuilder, Sharing};
+use switchboard_gateway::{Audit, Gateway, GatewayLimits, Key};
+use switchboard_hub::{Hub, Sharing};
 use switchboard_protocol::Era;
 use switchboard_server::{Context, Server, tool};
 use tokio::net::TcpListener;
@@ -97,7 +97,7 @@ async fn a_message_that_is_too_large_is_not_read() {
 
 /// A place that lines are written to.
 #[derive(Clone, Default)]
-struct Lines(Arc<Mutex<Vec<u8>>>);
+pub(crate) struct Lines(pub(crate) Arc<Mutex<Vec<u8>>>);
 
 impl Write for Lines {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
@@ -111,7 +111,7 @@ impl Write for Lines {
 }
 
 impl Lines {
-    fn read(&self) -> Vec<Value> {
+    pub(crate) fn read(&self) -> Vec<Value> {
         let text = String::from_utf8(self.0.lock().unwrap().clone()).unwrap();
         let lines = text.lines();
         lines
@@ -176,64 +176,6 @@ async fn every_call_is_written_down_without_what_was_said() {
     let all = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
     assert!(!all.contains("whisper") && !all.contains("secret"), "{all}");
     house.close().await;
-}
-
-#[tokio::test]
-async fn two_tools_that_never_change_find_and_call_all_others() {
-    in_each(|eras| async move {
-        let servers = ["one", "two"].map(|name| server(name, eras.server));
-        let hub = servers.into_iter().fold(Hub::builder(), HubBuilder::server);
-        let lines = Lines::default();
-        let audit = Audit::to(lines.clone()).unwrap();
-        let gateway = Gateway::builder(hub)
-            .mode(Mode::Search)
-            .audit(audit.clone())
-            .build();
-        soon(gateway.hub().connect_all()).await;
-        let client = connect(&gateway, eras.client, Handlers::new()).await;
-        let tools = soon(client.tools()).await.unwrap();
-        let names: Vec<_> = tools.iter().map(|tool| tool.name.as_str()).collect();
-        assert_eq!(names, ["find_tools", "call_tool"]);
-
-        let found = client
-            .call("find_tools")
-            .arg("query", "add")
-            .arg("limit", 2);
-        let found = soon(found).await.unwrap().joined_text();
-        let found: Value = serde_json::from_str(&found).unwrap();
-        let found = found.as_array().unwrap();
-        assert_eq!(found.len(), 2);
-        let name = found[0]["name"].as_str().unwrap();
-        assert!(name.ends_with("__add"), "{name}");
-        assert!(found[0]["inputSchema"]["properties"]["a"].is_object());
-        let sum = client.call("call_tool").arg("name", name);
-        let sum = soon(sum.arg("arguments", json!({"a": 2, "b": 3}))).await;
-        assert_eq!(sum.unwrap().joined_text(), "5");
-
-        // What goes wrong is told to the model, or to the client.
-        let failed = soon(client.call("call_tool").arg("name", "one__fail")).await;
-        assert!(failed.unwrap().is_error());
-        let nothing = soon(client.call("find_tools")).await.unwrap();
-        assert!(nothing.is_error());
-        assert!(soon(client.call("one__add")).await.is_err());
-
-        // What servers have is written down under their names.
-        audit.flush();
-        let entries = lines.read();
-        assert_eq!(entries[0]["name"], "add");
-
-        // A server that offers more changes nothing for the client.
-        let grown = client.call("call_tool").arg("name", "one__grow");
-        soon(grown).await.unwrap();
-        let grown = || client.call("call_tool").arg("name", "one__grown");
-        while soon(grown()).await.is_err() {
-            tokio::task::yield_now().await;
-        }
-        assert_eq!(soon(client.tools()).await.unwrap().len(), 2);
-        soon(client.close()).await;
-        soon(gateway.hub().close()).await;
-    })
-    .await;
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@
 //!   cells
 //! - `tasks`: calls that go on after their answer, `task_bounds`: how long and how many; `extensions`: what is none of the protocol's, in
 //!   all four cells
-//! - `rooms`: servers that each client has alone
+//! - `rooms`: servers that each client has alone; `searching`: two tools in place of all
 //! - `in_process`: servers in this very process, some played by hand
 //! - `played`: servers in this very process that answer as the test says, and clients that write what it says;
 //!   `caching`: how long lists may be kept; `older`: peers of older revisions; `coming_again`: calls that
@@ -36,6 +36,7 @@ mod passing;
 mod played;
 mod reloading;
 mod rooms;
+mod searching;
 mod task_bounds;
 mod tasks;
 mod tracing;
