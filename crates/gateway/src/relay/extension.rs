@@ -2,7 +2,8 @@
 //!
 //! Such a request goes to a server if there is but one that it can be for: the only one there is, or
 //! the only one that declares an extension which the method may belong to. Nothing says which
-//! methods an extension has; by custom they begin with its name.
+//! methods an extension has; by custom they begin with its name. One that begins as those of the
+//! protocol do has to be known here.
 //!
 //! Specification: 2026-07-28 basic/versioning (extensions).
 
@@ -86,17 +87,28 @@ impl Inner {
 
     /// The one server that a method can be for, or why there is none.
     fn only_one_for(&self, method: &str) -> Result<Arc<str>, String> {
-        if is_reserved(method) {
+        let extension = extension_of(method);
+        if extension.is_none() && is_reserved(method) {
             return Err("the protocol has none of this name".to_owned());
         }
         let mut servers = self.hub.servers();
         servers.retain(|server| !matches!(server.state, MemberState::Disabled));
-        if let [only] = &*servers {
+        if let (None, [only]) = (extension, &*servers) {
             return Ok(Arc::clone(&only.name));
         }
         let fit = |server: &ServerStatus| {
             let ready = ready(&server.state);
-            ready.map_or(Fit::None, |ready| best(&ready.capabilities, method))
+            ready.map_or(Fit::None, |ready| {
+                let declared = &ready.capabilities;
+                let Some(extension) = extension else {
+                    return best(declared, method);
+                };
+                let mut names = declared.extensions.iter().flatten().map(|(name, _)| name);
+                match names.any(|name| name == extension) {
+                    true => Fit::Whole,
+                    false => Fit::None,
+                }
+            })
         };
         let best = servers.iter().map(fit).max().unwrap_or(Fit::None);
         servers.retain(|server| best > Fit::None && fit(server) == best);
@@ -142,6 +154,11 @@ impl Inner {
         }
         found
     }
+}
+
+/// The extension that a method belongs to which does not begin with its name.
+fn extension_of(method: &str) -> Option<&'static str> {
+    (method == "resources/directory/read").then_some("io.modelcontextprotocol/skills")
 }
 
 /// Does a method begin as one of the protocol's own? What those do is held to what clients may use,

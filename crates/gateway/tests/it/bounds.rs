@@ -343,7 +343,7 @@ async fn what_is_kept_of_calls_that_end_while_their_clients_are_away_is_bounded(
     // The first ends beside the other.
     impatience.notify_one();
     soon(async {
-        while counts().get("parkedBytesPerCaller").is_none() {
+        while !counts().contains_key("parkedBytesPerCaller") {
             tokio::task::yield_now().await;
         }
     })

@@ -72,6 +72,28 @@ async fn a_method_goes_to_the_server_whose_extension_it_belongs_to() {
 }
 
 #[tokio::test]
+async fn a_folder_of_skills_is_read_from_the_server_that_declares_them() {
+    in_each(|eras| async move {
+        let street = Street::open(eras, &[("one", &[]), ("two", &[SKILLS])]).await;
+        let folder = json!({"uri": "skill://review"});
+        let answer = request(&street.client, FOLDER, folder.clone()).await;
+        let answer = answer.unwrap();
+        assert_eq!(answer["server"], "two", "{eras:?}");
+        assert_eq!(answer["params"], folder);
+        street.close().await;
+        // Begins as the protocol's own do: the only server must have said that it knows it.
+        let street = Street::open(eras, &[("one", &[])]).await;
+        let error = request(&street.client, FOLDER, folder).await.unwrap_err();
+        assert_eq!(error.code, ErrorCode::METHOD_NOT_FOUND, "{eras:?}");
+        street.close().await;
+    })
+    .await;
+}
+
+const SKILLS: &str = "io.modelcontextprotocol/skills";
+const FOLDER: &str = "resources/directory/read";
+
+#[tokio::test]
 async fn an_extension_is_declared_if_it_can_be_used() {
     in_each(|eras| async move {
         let servers: &[(&'static str, &'static [&'static str])] = &[
