@@ -12,19 +12,20 @@ use bytes::Bytes;
 use serde_json::Value;
 use switchboard_protocol::Payload;
 use switchboard_protocol::jsonrpc::{
-    ErrorCode, Frame, Limits, Malformed, Message, Problem, RequestId,
+    ErrorCode, Frame, FrameReader, LargeFrame, Limits, Malformed, Message, Problem, RequestId,
 };
 
 pub(crate) use payload::check as check_payload_text;
 pub(crate) use reference::members;
 use reference::{Entry, Verdict, meaning, read};
 
-/// A frame is accepted, refused and classified as the rules say; what was accepted
-/// is written and read again as the same message; ids are found in any beginning.
+/// A frame is accepted, refused and classified as the rules say, also if it is looked through before; what was
+/// accepted is written and read again as the same message; ids are found in any beginning.
 pub fn jsonrpc(data: &[u8]) {
     let frame = Bytes::copy_from_slice(data);
     let found = Frame::read(&frame, &Limits::default());
     check_verdict(&frame, &found);
+    check_looked_through(&frame, &found);
     payload::check_parse(&frame);
     found_id(&frame);
     match &found {
@@ -40,6 +41,20 @@ pub fn jsonrpc(data: &[u8]) {
             check_equality_of_ids(entries);
         }
         Err(refused) => check_refusal(&frame, refused),
+    }
+}
+
+fn check_looked_through(frame: &Bytes, found: &Result<Frame, Malformed>) {
+    let limits = Limits::default();
+    let mut large = LargeFrame::new(frame.clone(), &limits);
+    while !large.step() {}
+    match (FrameReader::new(limits).read_large(large), found) {
+        // Of one that is no JSON the id is looked for in another way.
+        (Err(seen), Err(found)) => assert!(
+            seen.problem == found.problem || is_long_batch(frame, found.problem),
+            "{seen:?} {found:?}"
+        ),
+        (seen, found) => assert_eq!(&seen, found),
     }
 }
 

@@ -7,6 +7,7 @@
 //! Specification: basic (messages), every revision.
 
 mod error_object;
+mod large;
 mod limits;
 mod read;
 mod reader;
@@ -19,6 +20,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 pub use error_object::{ErrorCode, ErrorObject};
+pub use large::LargeFrame;
 pub use limits::Limits;
 pub use read::{Frame, Malformed, Problem, Shape};
 pub use reader::{FrameReader, UsualResult};

@@ -8,17 +8,16 @@
 //! Nothing here recurses, so no input can exhaust the stack.
 
 mod names;
+mod survey;
 #[cfg(test)]
 mod tests;
+mod token;
 
 use std::ops::Range;
 
-use crate::json_string::meaning;
-use crate::marks::{
-    WINDOW, chunk, is_plain, leading, marks, needing_escape_or_not_ascii, needs_escape, window,
-};
-
 pub(crate) use names::{SeenNames, names};
+use survey::Stone;
+pub(crate) use survey::Survey;
 
 /// Why text is not JSON that we accept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,6 +99,8 @@ pub(crate) struct Scanner<'a> {
     items: u32,
     /// The string that was stepped over last.
     last: Text,
+    /// What is long in the text and was seen to be valid, by where it begins.
+    stones: &'a [Stone],
     /// Whether a line break was passed outside of strings, where alone JSON allows one.
     pub broke_line: bool,
 }
@@ -116,8 +117,23 @@ impl<'a> Scanner<'a> {
                 end: 0,
                 escaped: false,
             },
+            stones: &[],
             broke_line: false,
         }
+    }
+
+    /// One that passes over what is known to be valid.
+    pub(crate) fn passing(mut self, survey: &'a Survey) -> Self {
+        self.stones = survey.stones();
+        self
+    }
+
+    /// One that stands at a value which is neither a string nor a container.
+    fn at(text: &'a [u8], at: usize) -> Self {
+        let none = Bounds { depth: 0, items: 0 };
+        let mut scanner = Self::new(text, none);
+        scanner.at = at;
+        scanner
     }
 
     pub(crate) fn position(&self) -> usize {
@@ -295,6 +311,9 @@ impl<'a> Scanner<'a> {
     fn skip_value(&mut self) -> Result<usize, Fault> {
         self.skip_space();
         let start = self.at;
+        if !self.stones.is_empty() && self.pass_stone(start)?.is_some() {
+            return Ok(start);
+        }
         // One bit per open container: set for an object, clear for an array.
         let mut open: u128 = 0;
         let mut level: u32 = 0;
@@ -326,11 +345,7 @@ impl<'a> Scanner<'a> {
                         continue;
                     }
                 }
-                b't' => self.literal(b"true")?,
-                b'f' => self.literal(b"false")?,
-                b'n' => self.literal(b"null")?,
-                b'-' | b'0'..=b'9' => self.number()?,
-                _ => return Err(self.unexpected()),
+                other => self.plain_value(other)?,
             }
             // A value has ended here.
             loop {
@@ -360,112 +375,21 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Steps over a string; [`Scanner::text`] is what stands between its quotes.
-    #[inline]
-    pub(crate) fn string(&mut self) -> Result<(), Fault> {
-        if self.peek()? != b'"' {
-            return Err(self.unexpected());
-        }
-        let start = self.at + 1;
-        let rest = self.text.get(start..).unwrap_or_default();
-        // Names and most values are short and plain: their end is found within a few words.
-        let length = leading(rest, FEW_WORDS, needing_escape_or_not_ascii);
-        let end = start + length;
-        if rest.get(length) != Some(&b'"') {
-            self.at = end;
-            return self.long_string(start);
-        }
-        self.at = end + 1;
-        self.last = Text {
-            start,
-            end,
-            escaped: false,
+    /// Steps over what begins here, if that is known to be long and valid.
+    fn pass_stone(&mut self, start: usize) -> Result<Option<Stone>, Fault> {
+        let found = self
+            .stones
+            .binary_search_by_key(&start, |stone| stone.start);
+        let Some(stone) = found.ok().and_then(|index| self.stones.get(index).copied()) else {
+            return Ok(None);
         };
-        Ok(())
-    }
-
-    /// The rest of a string that is long, or holds more than plain ASCII.
-    fn long_string(&mut self, start: usize) -> Result<(), Fault> {
-        let mut not_ascii = None;
-        let found = self.find_quote(&mut not_ascii);
-        let from = not_ascii.unwrap_or(self.at);
-        let text = self.text.get(from..self.at).unwrap_or_default();
-        // In one go: for text that is not ASCII this is many times faster than in steps. What
-        // is no UTF-8 stands before whatever else is wrong.
-        std::str::from_utf8(text).map_err(|error| Fault::NotUtf8 {
-            at: from + error.valid_up_to(),
-        })?;
-        let escaped = found?;
-        self.last = Text {
-            start,
-            end: self.at,
-            escaped,
-        };
-        self.at += 1;
-        Ok(())
-    }
-
-    /// Steps to the quote that ends a string, and tells whether there were escapes. All before
-    /// `not_ascii`, or all if there is none, is ASCII.
-    fn find_quote(&mut self, not_ascii: &mut Option<usize>) -> Result<bool, Fault> {
-        let mut escaped = false;
-        // How many windows in a row had nothing to be looked at.
-        let mut plain = 0;
-        while let Some(pair) = chunk(self.text, self.at) {
-            if plain >= MANY_PLAIN
-                && let Some(block) = chunk(self.text, self.at)
-                && is_plain(block)
-            {
-                self.at += block.len();
-                continue;
-            }
-            let mut marked = marks(window(pair), needs_escape);
-            let start = self.at;
-            plain = if marked == 0 { plain + 1 } else { 0 };
-            if !window(pair).is_ascii() {
-                not_ascii.get_or_insert(start);
-                plain = 0;
-            }
-            let mut next = WINDOW;
-            while marked != 0 {
-                let place = marked.trailing_zeros() as usize;
-                let past = match pair.get(place..) {
-                    Some([b'\\', letter, ..]) if meaning(*letter).is_some() => place + 2,
-                    Some([b'"', ..]) => {
-                        self.at = start + place;
-                        return Ok(escaped);
-                    }
-                    _ => {
-                        self.at = start + place;
-                        self.escape()?;
-                        self.at - start
-                    }
-                };
-                escaped = true;
-                if past >= WINDOW {
-                    next = past;
-                    break;
-                }
-                marked &= u64::MAX << past;
-            }
-            self.at = start + next;
-        }
-        loop {
-            match self.text.get(self.at) {
-                None => return Err(Fault::Truncated),
-                Some(b'"') => return Ok(escaped),
-                Some(byte) if needs_escape(*byte) => {
-                    self.escape()?;
-                    escaped = true;
-                }
-                Some(byte) => {
-                    if !byte.is_ascii() {
-                        not_ascii.get_or_insert(self.at);
-                    }
-                    self.at += 1;
-                }
-            }
-        }
+        self.items = self
+            .items
+            .checked_sub(stone.items)
+            .ok_or(Fault::TooComplex)?;
+        self.at = stone.end;
+        self.broke_line |= stone.broke_line;
+        Ok(Some(stone))
     }
 
     fn deeper(&mut self, level: u32) -> Result<u32, Fault> {
@@ -513,83 +437,4 @@ impl<'a> Scanner<'a> {
             self.at += 1;
         }
     }
-
-    fn literal(&mut self, word: &[u8]) -> Result<(), Fault> {
-        let end = self.at + word.len();
-        match self.text.get(self.at..end) {
-            Some(found) if found == word => {
-                self.at = end;
-                Ok(())
-            }
-            Some(_) => Err(self.unexpected()),
-            None => Err(Fault::Truncated),
-        }
-    }
-
-    fn number(&mut self) -> Result<(), Fault> {
-        if self.text.get(self.at) == Some(&b'-') {
-            self.at += 1;
-        }
-        match self.text.get(self.at) {
-            Some(b'0') => self.at += 1,
-            Some(b'1'..=b'9') => self.digits()?,
-            _ => return Err(self.unexpected()),
-        }
-        if self.text.get(self.at) == Some(&b'.') {
-            self.at += 1;
-            self.digits()?;
-        }
-        if let Some(b'e' | b'E') = self.text.get(self.at) {
-            self.at += 1;
-            if let Some(b'+' | b'-') = self.text.get(self.at) {
-                self.at += 1;
-            }
-            self.digits()?;
-        }
-        Ok(())
-    }
-
-    #[inline]
-    fn digits(&mut self) -> Result<(), Fault> {
-        let start = self.at;
-        while let Some(b'0'..=b'9') = self.text.get(self.at) {
-            self.at += 1;
-        }
-        if self.at == start {
-            return Err(self.unexpected());
-        }
-        Ok(())
-    }
-
-    /// Steps over an escape. Whatever else stands here is out of place.
-    fn escape(&mut self) -> Result<(), Fault> {
-        if self.text.get(self.at) != Some(&b'\\') {
-            return Err(self.unexpected());
-        }
-        self.at += 1;
-        match self.text.get(self.at) {
-            Some(letter) if meaning(*letter).is_some() => {
-                self.at += 1;
-                Ok(())
-            }
-            Some(b'u') => {
-                self.at += 1;
-                // A lone surrogate is valid JSON; whoever decodes the string refuses it.
-                for _ in 0..4 {
-                    match self.text.get(self.at) {
-                        Some(b) if b.is_ascii_hexdigit() => self.at += 1,
-                        _ => return Err(self.unexpected()),
-                    }
-                }
-                Ok(())
-            }
-            _ => Err(self.unexpected()),
-        }
-    }
 }
-
-/// Strings up to this many words of eight bytes are looked at word by word.
-const FEW_WORDS: usize = 12;
-
-/// After so many windows without anything to be looked at, more of them are tried at once.
-const MANY_PLAIN: u32 = 4;

@@ -28,6 +28,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
+use switchboard_protocol::jsonrpc::LargeFrame;
 use tokio::task::yield_now;
 use tokio::time::{Instant, Sleep};
 
@@ -175,6 +176,13 @@ impl Turn {
     /// Waits until it may take another step.
     pub async fn wait(&mut self) {
         poll_fn(|cx| self.poll(cx)).await;
+    }
+
+    /// Looks through a large frame, a piece in each step.
+    pub async fn look_through(&mut self, frame: &mut LargeFrame) {
+        while !frame.step() {
+            self.wait().await;
+        }
     }
 
     /// Has its party had fewer steps than others? Then it has had one more.

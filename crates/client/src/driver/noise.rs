@@ -23,13 +23,20 @@ pub(super) struct Noise {
 impl Noise {
     /// Reads a line, and notes it if it is none of the protocol's.
     pub(super) fn read(&mut self, line: &Line, limits: &Limits) -> Result<Frame, Malformed> {
-        let malformed = match line.read(limits) {
-            Ok(frame) => return Ok(frame),
-            Err(malformed) => malformed,
-        };
-        let Line::Text(text) = line else {
-            return Err(malformed);
-        };
+        match (line.read(limits), line) {
+            (Err(malformed), Line::Text(text)) => self.note(text, malformed, limits),
+            (read, _) => read,
+        }
+    }
+
+    /// Notes a line that is malformed, if it is none of the protocol's. There may be a message in it all the
+    /// same.
+    pub(super) fn note(
+        &mut self,
+        text: &Bytes,
+        malformed: Malformed,
+        limits: &Limits,
+    ) -> Result<Frame, Malformed> {
         if !matches!(
             malformed.problem,
             Problem::NotJson(_) | Problem::NotAnObject

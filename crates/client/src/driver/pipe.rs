@@ -11,9 +11,10 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
 use switchboard_protocol::framing::Line;
 use switchboard_protocol::jsonrpc::{
-    Frame, FrameReader, Limits as MessageLimits, Malformed, Message,
+    Frame, FrameReader, LargeFrame, Limits as MessageLimits, Malformed, Message,
 };
 use switchboard_protocol::machine::Lane;
 use switchboard_protocol::machine::client::{Agreed, Departure, Failure, Input};
@@ -97,6 +98,8 @@ struct Connection<R, W> {
     lines: Lines<R, W>,
     reader: FrameReader,
     limits: MessageLimits,
+    /// A large line that is being looked through, while nothing behind it is heard.
+    large: Option<Box<Large>>,
     process: Option<Process>,
     seen: Seen,
     timer: Timer,
@@ -108,6 +111,11 @@ struct Connection<R, W> {
     has_begun: bool,
     /// Kept for its memory.
     commands: Vec<Command>,
+}
+
+struct Large {
+    text: Bytes,
+    frame: LargeFrame,
 }
 
 /// What was seen of the server beside its messages.
@@ -132,6 +140,7 @@ where
             lines: Lines::new(read, write, limits),
             reader: FrameReader::new(limits),
             limits,
+            large: None,
             seen: Seen {
                 noise: Noise::default(),
                 stderr: process.as_ref().map(Process::stderr),
@@ -161,6 +170,10 @@ where
             self.flush(cx);
             // Who asks and does not take the answers is not heard any more until they are taken.
             let is_heard = self.seen.answers < self.limits.bytes;
+            if is_heard && self.look_through(cx).is_pending() {
+                self.keep_time();
+                return Poll::Pending;
+            }
             let portion = self.portion();
             let taken = match is_heard {
                 true => self.take_lines(portion),
@@ -181,6 +194,10 @@ where
                     seen: &mut self.seen,
                 };
                 self.desk.release(now(), &mut wire);
+                continue;
+            }
+            if is_heard && self.large.is_some() {
+                // It is looked through before anything behind it is read.
                 continue;
             }
             if is_flushed && !is_heard {
@@ -285,14 +302,41 @@ where
             && let Some(line) = self.lines.next_line()
         {
             count += 1;
-            let time = *time.get_or_insert_with(now);
-            self.take_line(time, line);
-            if self.desk.is_over() || self.seen.restarts {
+            match line {
+                Line::Text(text) if text.len() >= LargeFrame::FROM => {
+                    let frame = LargeFrame::new(text.clone(), &self.limits);
+                    self.large = Some(Box::new(Large { text, frame }));
+                }
+                line => self.take_line(*time.get_or_insert_with(now), line),
+            }
+            if self.desk.is_over() || self.seen.restarts || self.large.is_some() {
                 break;
             }
         }
         self.desk.hand_over();
         count
+    }
+
+    /// Looks through a large line, if there is one, and takes it. Others have their turn meanwhile.
+    fn look_through(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if let Some(large) = &mut self.large {
+            while !large.frame.step() {
+                ready!(self.turn.poll(cx));
+            }
+        }
+        if let Some(large) = self.large.take() {
+            let Large { text, frame } = *large;
+            let frame = self.reader.read_large(frame);
+            let frame = frame.or_else(|malformed| {
+                let frame = self.seen.noise.note(&text, malformed, &self.limits);
+                self.hear_noise();
+                frame
+            });
+            let lane = Lane::SHARED;
+            self.handle(now(), Input::Received { lane, frame });
+            self.desk.hand_over();
+        }
+        Poll::Ready(())
     }
 
     fn take_line(&mut self, now: Instant, mut line: Line) {
@@ -316,10 +360,14 @@ where
     /// Reads a line as a message, and lets the host hear one that is none.
     fn read_frame(&mut self, line: &Line) -> Result<Frame, Malformed> {
         let frame = self.seen.noise.read(line, &self.limits);
+        self.hear_noise();
+        frame
+    }
+
+    fn hear_noise(&mut self) {
         if let Some(noise) = self.seen.noise.take_fresh() {
             self.desk.shared().host.hear_noise(&plain(&noise, HEARD));
         }
-        frame
     }
 
     /// A last line needs no line feed. One that breaks off is no message: how the server ended

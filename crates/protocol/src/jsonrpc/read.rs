@@ -15,7 +15,7 @@ use super::{
 use crate::json_string::unescape;
 use crate::method::Method;
 use crate::payload::{Payload, string_of};
-use crate::scan::{Fault, Scanner, SeenNames, names};
+use crate::scan::{Fault, Scanner, SeenNames, Survey, names};
 
 /// What one frame holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,11 +36,18 @@ impl Frame {
     }
 
     /// Reads a frame of any form.
-    pub(super) fn read_any(bytes: &Bytes, limits: &Limits) -> Result<Self, Malformed> {
+    pub(super) fn read_any(
+        bytes: &Bytes,
+        survey: Option<&Survey>,
+        limits: &Limits,
+    ) -> Result<Self, Malformed> {
         if bytes.len() > limits.bytes {
             return Err(Malformed::too_large(bytes, limits.bytes));
         }
         let mut scanner = Scanner::new(bytes, limits.bounds());
+        if let Some(survey) = survey {
+            scanner = scanner.passing(survey);
+        }
         match scanner.peek() {
             Ok(b'[') => read_batch(bytes, scanner, limits),
             Ok(_) => {
@@ -133,6 +140,17 @@ impl Malformed {
             problem: Problem::TooLarge { limit },
             id,
             shape,
+        }
+    }
+
+    /// A frame that is not JSON, found out before it was read: what it was meant to be is looked for in its
+    /// beginning alone.
+    pub(super) fn not_json_of(fault: Fault, beginning: &Bytes) -> Self {
+        let (id, shape) = find_head(beginning);
+        Self {
+            id,
+            shape,
+            ..Self::not_json(fault)
         }
     }
 

@@ -10,12 +10,13 @@ use std::ops::Range;
 use bytes::Bytes;
 
 use super::{
-    ExtraMembers, Frame, Limits, Malformed, Message, MethodName, Request, RequestId, Response,
+    ExtraMembers, Frame, LargeFrame, Limits, Malformed, Message, MethodName, Request, RequestId,
+    Response,
 };
 use crate::framing::Line;
 use crate::method::Method;
 use crate::payload::{KnownMeta, KnownResult, Noted, Payload};
-use crate::scan::Scanner;
+use crate::scan::{Scanner, Survey};
 
 /// Reads the frames of one peer, which says much of the same in each.
 ///
@@ -48,9 +49,21 @@ impl FrameReader {
     /// # Errors
     /// When the frame as a whole is not JSON, or not a message.
     pub fn read(&mut self, frame: Bytes) -> Result<Frame, Malformed> {
-        match self.read_usual(&frame) {
+        match self.read_usual(&frame, None) {
             Some(usual) => Ok(Frame::Single(usual.message(frame))),
-            None => Frame::read_any(&frame, &self.limits),
+            None => Frame::read_any(&frame, None, &self.limits),
+        }
+    }
+
+    /// Reads a frame that was looked through before: what is long in it is passed over.
+    ///
+    /// # Errors
+    /// When the frame as a whole is not JSON, or not a message.
+    pub fn read_large(&mut self, large: LargeFrame) -> Result<Frame, Malformed> {
+        let (frame, survey) = large.into_parts()?;
+        match self.read_usual(&frame, Some(&survey)) {
+            Some(usual) => Ok(Frame::Single(usual.message(frame))),
+            None => Frame::read_any(&frame, Some(&survey), &self.limits),
         }
     }
 
@@ -83,7 +96,7 @@ impl FrameReader {
 
     /// The id of a result that is written as most are, where it stands, and what was seen of it.
     fn find_result(&mut self, frame: &[u8]) -> Option<(i64, Range<usize>, Noted)> {
-        let mut scanner = self.enter(frame)?;
+        let mut scanner = self.enter(frame, None)?;
         let id = scanner.guess_number()?;
         let start = scanner.position();
         let rest = frame.get(start..)?;
@@ -101,8 +114,8 @@ impl FrameReader {
 
     /// Reads a request or a result if it is written as most are: JSON-RPC's own members in their
     /// order, a number for an id, a method of the table, and no white space between them.
-    fn read_usual(&mut self, frame: &[u8]) -> Option<Usual> {
-        let mut scanner = self.enter(frame)?;
+    fn read_usual(&mut self, frame: &[u8], survey: Option<&Survey>) -> Option<Usual> {
+        let mut scanner = self.enter(frame, survey)?;
         let id = scanner.guess_number()?;
         if scanner.guess(RESULT) {
             let (part, noted) = read_result(&mut scanner)?;
@@ -133,11 +146,14 @@ impl FrameReader {
 
     /// A scanner behind `"id":`, if the frame begins as most do.
     #[inline]
-    fn enter<'a>(&self, frame: &'a [u8]) -> Option<Scanner<'a>> {
+    fn enter<'a>(&self, frame: &'a [u8], survey: Option<&'a Survey>) -> Option<Scanner<'a>> {
         if frame.len() > self.limits.bytes {
             return None;
         }
         let mut scanner = Scanner::new(frame, self.limits.bounds());
+        if let Some(survey) = survey {
+            scanner = scanner.passing(survey);
+        }
         scanner.enter(b'{').ok()?;
         scanner
             .guess_all(b"\"jsonrpc\":\"2.0\",\"id\":", 2)
@@ -237,7 +253,7 @@ mod tests {
     /// The quick way must say of a frame what the rules say.
     fn check(reader: &mut FrameReader, text: &[u8]) {
         let frame = Bytes::copy_from_slice(text);
-        let expected = Frame::read_any(&frame, &reader.limits);
+        let expected = Frame::read_any(&frame, None, &reader.limits);
         let shown = text.escape_ascii();
         let result = reader.read_result(frame.clone());
         let found = reader.read(frame);
@@ -269,7 +285,7 @@ mod tests {
     fn what_is_written_in_the_usual_way_is_read_in_one_go() {
         let mut reader = FrameReader::new(Limits::default());
         for call in calls() {
-            assert!(reader.read_usual(call.as_bytes()).is_some(), "{call}");
+            assert!(reader.read_usual(call.as_bytes(), None).is_some(), "{call}");
             check(&mut reader, call.as_bytes());
         }
     }

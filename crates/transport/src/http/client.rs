@@ -22,6 +22,7 @@ use http::{HeaderMap, Request, StatusCode, Uri};
 use switchboard_protocol::http::client::follow_redirect;
 
 use crate::credentials::{Credentials, Refusal};
+use crate::turn::Turn;
 
 mod connect;
 mod connection;
@@ -85,6 +86,11 @@ impl HttpClient {
         Ok(Self {
             shared: Arc::new(shared),
         })
+    }
+
+    /// A turn of whoever answers this client, for what is done with an answer.
+    pub fn turn(&self) -> Turn {
+        Turn::of(self.shared.pool.room().party())
     }
 
     /// Sends a request and waits for the head of its answer, whatever its status.

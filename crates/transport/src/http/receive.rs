@@ -1,7 +1,7 @@
 //! Reads the body of a request, bounded in size and time, and together with others of its caller.
 //!
 //! A body that arrives in one piece is not copied and sets no timer. What is in it is for
-//! `jsonrpc` to say.
+//! `jsonrpc` to say; what is large is looked through here, so that others have their turn meanwhile.
 //!
 //! Specification: RFC 9110, sections 15.5.9 and 15.5.14.
 
@@ -12,7 +12,9 @@ use std::time::Duration;
 
 use bytes::{Buf, Bytes};
 use http::StatusCode;
-use switchboard_protocol::jsonrpc::{self, ErrorCode, ErrorObject, Malformed};
+use switchboard_protocol::jsonrpc::{
+    self, ErrorCode, ErrorObject, Frame, FrameReader, LargeFrame, Limits, Malformed,
+};
 use tokio::time::{Instant, Sleep};
 
 use super::Principal;
@@ -20,18 +22,36 @@ use super::gather::Gathered;
 use super::room::{Place, Rooms, SMALL};
 use crate::turn::Turn;
 
-/// Reads a body of at most `limit` bytes that arrives within `timeout`. A large one waits for
-/// room among those of this caller, for as long again in all.
+/// A body that is there.
+#[derive(Debug)]
+pub(super) enum Whole {
+    Small(Bytes),
+    Large(Box<LargeFrame>),
+}
+
+impl Whole {
+    /// Reads it as a message.
+    pub(super) fn read(self, reader: &mut FrameReader) -> Result<Frame, Malformed> {
+        match self {
+            Self::Small(text) => reader.read(text),
+            Self::Large(large) => reader.read_large(*large),
+        }
+    }
+}
+
+/// Reads a body within these limits that arrives within `timeout`. A large one waits for room among those of
+/// this caller, for as long again in all.
 pub(super) async fn receive<B>(
     body: B,
-    limit: usize,
+    limits: &Limits,
     timeout: Duration,
     rooms: &Rooms,
     caller: Option<&Principal>,
-) -> Result<Bytes, Unread>
+) -> Result<Whole, Unread>
 where
     B: http_body::Body,
 {
+    let limit = limits.bytes;
     let declared = body.size_hint();
     let limit_u64 = u64::try_from(limit).unwrap_or(u64::MAX);
     if declared.lower() > limit_u64 {
@@ -78,11 +98,14 @@ where
         });
         match step.await? {
             Step::Whole => {
-                if received.gathered.len() > SMALL {
-                    // It is looked through in one step, by whoever wants it.
-                    received.turn.wait().await;
+                let is_large = received.gathered.len() >= LargeFrame::FROM;
+                let text = received.gathered.into_bytes();
+                if !is_large {
+                    return Ok(Whole::Small(text));
                 }
-                return Ok(received.gathered.into_bytes());
+                let mut large = Box::new(LargeFrame::new(text, limits));
+                received.turn.look_through(&mut large).await;
+                return Ok(Whole::Large(large));
             }
             Step::Large(size) => wanted = size,
         }
@@ -228,6 +251,12 @@ mod tests {
 
     use super::*;
 
+    fn within(bytes: usize) -> Limits {
+        let mut limits = Limits::default();
+        limits.bytes = bytes;
+        limits
+    }
+
     /// A body in pieces of 40 KiB. What does not end is waited for.
     struct Pieces {
         left: VecDeque<Bytes>,
@@ -285,7 +314,7 @@ mod tests {
         let begun = Instant::now();
         let timeout = Duration::from_secs(30);
         let body = Trickle(tokio::time::interval(Duration::from_secs(9)));
-        let refused = receive(body, 1 << 20, timeout, &rooms, None).await;
+        let refused = receive(body, &within(1 << 20), timeout, &rooms, None).await;
         assert!(matches!(refused, Err(Unread::TimedOut(_))), "{refused:?}");
         assert_eq!(begun.elapsed().as_secs(), 30);
     }
@@ -295,7 +324,8 @@ mod tests {
         let limit = 256 * 1024;
         let rooms = Rooms::new(limit, None);
         let (one, other) = (Principal::new("one"), Principal::new("other"));
-        let read = |body, caller| receive(body, limit, Duration::from_secs(30), &rooms, caller);
+        let limits = within(limit);
+        let read = |body, caller| receive(body, &limits, Duration::from_secs(30), &rooms, caller);
         let mut begun: Vec<_> = (0..20)
             .map(|_| Box::pin(read(pieces(6, false), Some(&one))))
             .collect();

@@ -31,7 +31,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tower_service::Service;
 
 use super::answer::{self, bare, json, refuse};
-use super::receive::receive;
+use super::receive::{Whole, receive};
 use super::request_head::{Checked, RequestHead};
 use super::room::{Rooms, SMALL};
 use super::route::{Route, Routes, session_in_query};
@@ -198,6 +198,7 @@ impl<H: Host> Shared<H> {
             return None;
         }
         let text = body.take_whole(self.limits.bytes.min(SMALL))?;
+        let text = Whole::Small(text);
         let admitted = self.admit(&checked.fields.within(&head.headers), text);
         Some(admitted.map(|(admission, frame)| (checked.accepted, admission, frame)))
     }
@@ -274,16 +275,16 @@ impl<H: Host> Shared<H> {
         &self,
         head: &Parts,
         body: B,
-    ) -> Result<(Option<Arc<Principal>>, Bytes), Refused>
+    ) -> Result<(Option<Arc<Principal>>, Whole), Refused>
     where
         B: http_body::Body + Send,
         B::Data: Send,
     {
         let principal = self.identify(head).await?;
         let settings = &self.settings;
-        let (limit, timeout) = (self.limits.bytes, settings.body_timeout);
+        let (limits, timeout) = (&self.limits, settings.body_timeout);
         let caller = principal.as_deref();
-        match receive(body, limit, timeout, &self.rooms, caller).await {
+        match receive(body, limits, timeout, &self.rooms, caller).await {
             Ok(text) => Ok((principal, text)),
             Err(unread) => {
                 if let Some(limit) = unread.limit() {
@@ -295,12 +296,12 @@ impl<H: Host> Shared<H> {
     }
 
     /// Asks what a POST says, and whether it may come in.
-    fn admit(&self, fields: &Fields<'_>, text: Bytes) -> Result<(Admission, Read), Refused> {
+    fn admit(&self, fields: &Fields<'_>, text: Whole) -> Result<(Admission, Read), Refused> {
         // If other requests are at all of them, that is no reason to wait.
         let mut memory = self.memories.iter().find_map(|one| one.try_lock().ok());
         let frame = match &mut memory {
-            Some(memory) => memory.reader.read(text),
-            None => Frame::read(&text, &self.limits),
+            Some(memory) => text.read(&mut memory.reader),
+            None => text.read(&mut FrameReader::new(self.limits)),
         };
         let body = match &mut memory {
             Some(memory) => rules::Body::of_next(&frame, &mut memory.last_meta),
@@ -417,7 +418,7 @@ impl<H: Host> Shared<H> {
             Ok((principal, text)) => {
                 let post = OldPost {
                     session,
-                    frame: Frame::read(&text, &self.limits),
+                    frame: text.read(&mut FrameReader::new(self.limits)),
                     head,
                     principal,
                 };

@@ -21,7 +21,7 @@ use switchboard_protocol::http::client::{
 };
 use switchboard_protocol::http::session::SessionId;
 use switchboard_protocol::jsonrpc::{
-    ErrorObject, Frame, Limits, Malformed, Message, Response, Shape,
+    ErrorObject, Frame, FrameReader, LargeFrame, Limits, Malformed, Message, Response, Shape,
 };
 use switchboard_protocol::machine::Lane;
 use switchboard_protocol::machine::client::LaneEnd;
@@ -53,6 +53,20 @@ impl Place {
             limits: desk.shared().limits.message,
             headers,
         }
+    }
+
+    /// Reads what came as a message. Others have their turn while a large one is looked through.
+    pub(super) async fn read(&self, text: Bytes) -> Result<Frame, Malformed> {
+        match text.len() >= LargeFrame::FROM {
+            true => Box::pin(self.read_large(text)).await,
+            false => Frame::read(&text, &self.limits),
+        }
+    }
+
+    async fn read_large(&self, text: Bytes) -> Result<Frame, Malformed> {
+        let mut large = LargeFrame::new(text, &self.limits);
+        self.client.turn().look_through(&mut large).await;
+        FrameReader::new(self.limits).read_large(large)
     }
 
     pub(super) fn post(&self, uri: Uri, headers: HeaderMap, body: Bytes) -> Request<Bytes> {
@@ -275,7 +289,7 @@ impl Post {
 
     async fn read_json(&self, body: Incoming) -> Result<Done, Lost> {
         let body = body.collect().await?;
-        let frame = Frame::read(&body, &self.place.limits);
+        let frame = self.place.read(body).await;
         match &frame {
             Ok(Frame::Single(message)) if self.answers(message) => {
                 self.receive(frame, true).await;
@@ -366,7 +380,7 @@ impl Post {
             if !event.is_message() || event.data.is_empty() {
                 continue;
             }
-            let frame = Frame::read(&event.data, &self.place.limits);
+            let frame = self.place.read(event.data).await;
             let is_answer = matches!(&frame, Ok(Frame::Single(message)) if self.answers(message));
             self.receive(frame, false).await;
             if is_answer {

@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use switchboard_protocol::http::client::{AnswerError, read_stream, stream_headers};
 use switchboard_protocol::http::old_sse::read_endpoint;
-use switchboard_protocol::jsonrpc::Frame;
 use switchboard_protocol::machine::Lane;
 use switchboard_transport::http::client::BodyError;
 use tokio::sync::mpsc;
@@ -59,7 +58,7 @@ async fn listen(place: &Place, events: &mpsc::Sender<Event>) -> HttpProblem {
             }
             Event::Received {
                 lane: Lane::SHARED,
-                frame: Frame::read(&event.data, &place.limits),
+                frame: place.read(event.data).await,
                 is_last: false,
             }
         } else {

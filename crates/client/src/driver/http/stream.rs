@@ -10,7 +10,6 @@ use std::time::Duration;
 use switchboard_protocol::Revision;
 use switchboard_protocol::http::client::{AnswerError, read_stream, stream_headers};
 use switchboard_protocol::http::session::SessionId;
-use switchboard_protocol::jsonrpc::Frame;
 use switchboard_protocol::machine::Lane;
 use switchboard_transport::http::client::{BodyError, Incoming};
 use tokio::sync::mpsc;
@@ -125,7 +124,7 @@ impl Listener {
                 *retry = event.retry;
             }
             if event.is_message() && !event.data.is_empty() {
-                let frame = Frame::read(&event.data, &self.place.limits);
+                let frame = self.place.read(event.data).await;
                 let lane = Lane::SHARED;
                 let is_last = false;
                 let received = Event::Received {
