@@ -353,8 +353,8 @@ pub(super) const BREAKS: &[Break] = &[
         name: "parked-for-ever",
         what: "a call waits for a client that does not come back, without end",
         file: "crates/gateway/src/lot.rs",
-        find: "            if timeout(life, keep(&mut call, taken)).await.is_ok() {",
-        replace: "            if timeout(life * 1000, keep(&mut call, taken)).await.is_ok() {",
+        find: "            if timeout(life, keeping).await.is_ok() {",
+        replace: "            if timeout(life * 1000, keeping).await.is_ok() {",
         suite: Suite {
             package: "switchboard-gateway",
             filter: "",
@@ -364,7 +364,7 @@ pub(super) const BREAKS: &[Break] = &[
         name: "parked-without-end",
         what: "any number of calls may wait for clients",
         file: "crates/gateway/src/lot.rs",
-        find: "        if places.calls.len() >= self.most {",
+        find: "        if places.calls.len() >= self.all.calls {",
         replace: "        if places.calls.len() >= usize::MAX {",
         suite: Suite {
             package: "switchboard-gateway",
