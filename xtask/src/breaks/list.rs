@@ -141,6 +141,28 @@ pub(super) const BREAKS: &[Break] = &[
         },
     },
     Break {
+        name: "large-in-one-step",
+        what: "a large message is looked through in one step",
+        file: "crates/protocol/src/jsonrpc/large.rs",
+        find: "self.survey.step(&self.frame, STEP)",
+        replace: "self.survey.step(&self.frame, usize::MAX)",
+        suite: Suite {
+            package: "switchboard-protocol",
+            filter: "",
+        },
+    },
+    Break {
+        name: "large-half-seen",
+        what: "what begins at the end of a piece is not seen to be UTF-8",
+        file: "crates/protocol/src/scan/survey.rs",
+        find: "Some(from + error.valid_up_to())",
+        replace: "None",
+        suite: Suite {
+            package: "switchboard-protocol",
+            filter: "",
+        },
+    },
+    Break {
         name: "any-origin",
         what: "pages of any origin may call",
         file: "crates/protocol/src/http/origin.rs",

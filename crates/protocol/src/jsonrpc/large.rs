@@ -87,8 +87,9 @@ mod tests {
         while !large.step() {
             steps += 1;
         }
-        // Each has its share, wherever what is wrong with it may stand.
-        assert!(steps <= text.len() / STEP + 1, "{steps}");
+        // What is wrong with it, if anything is, stands near its end.
+        let pieces = text.len() / STEP;
+        assert!((pieces / 2..=pieces + 1).contains(&steps), "{steps}");
         FrameReader::new(limits).read_large(large)
     }
 
