@@ -19,6 +19,7 @@ use switchboard_protocol::machine::client::{
 };
 use switchboard_protocol::types::{CallToolResult, ProgressNotificationParams};
 use switchboard_protocol::{Era, Method, Payload};
+use tokio::time::Instant;
 
 use crate::call_future::CallFuture;
 use crate::client::Client;
@@ -135,7 +136,7 @@ impl<T> Call<T> {
         self
     }
 
-    /// How long it may take in all, whatever progress it makes.
+    /// How long it may take in all, whatever progress it makes: also the time until its connection is ready.
     #[inline]
     pub fn deadline(mut self, limit: impl Into<Option<Duration>>) -> Self {
         let limit = limit.into();
@@ -543,12 +544,19 @@ impl Options {
         }
     }
 
-    /// The era that was agreed on. Waits until calls can be made, as long as this one may take.
+    /// The era that was agreed on. Waits until calls can be made, as long as this one may take: it has
+    /// the less time afterwards.
     pub(crate) async fn era(&mut self) -> Result<Era, ErrorKind> {
-        match self.client.shared().era_now() {
-            Some(era) => Ok(era),
-            None => Box::pin(wait_until_ready(&self.client, self.timeouts().total)).await,
+        if let Some(era) = self.client.shared().era_now() {
+            return Ok(era);
         }
+        let (began, limit) = (Instant::now(), self.timeouts().total);
+        let era = Box::pin(wait_until_ready(&self.client, limit)).await?;
+        if let Some(limit) = limit {
+            let left = limit.saturating_sub(began.elapsed());
+            self.special().total = Some(Some(left));
+        }
+        Ok(era)
     }
 
     /// Waits, unless the call is cancelled meanwhile.

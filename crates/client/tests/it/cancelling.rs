@@ -6,7 +6,8 @@ use std::future::IntoFuture as _;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use switchboard_client::{Class, Client, ErrorKind, Limits, NoHost};
+use switchboard_client::memory::pair;
+use switchboard_client::{Class, Client, ErrorKind, Limits, Mode, NoHost, Revision, Spec};
 use switchboard_testkit::faulty::Eras;
 use tokio::task::block_in_place;
 use tokio::time::{Instant, timeout};
@@ -133,6 +134,26 @@ async fn over_http_the_handshake_era_says_it_once_and_closes_the_stream() {
         client.close().await;
         server.check_gone().unwrap();
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_time_until_a_connection_is_ready_is_that_of_the_call() {
+    let (ours, theirs) = pair();
+    let spec = Spec::in_memory().mode(Mode::Pinned(Revision::V2025_11_25));
+    let client = Client::start_in_memory(ours, spec, NoHost);
+    let mut peer = Peer::on(theirs);
+    let began = Instant::now();
+    let limit = Duration::from_secs(60);
+    let call = client.call("x").idle_timeout(None).deadline(limit);
+    let serving = async {
+        tokio::time::sleep(Duration::from_secs(20)).await;
+        peer.greet().await;
+        assert_eq!(peer.next().await["method"], "tools/call");
+        assert_eq!(peer.next().await["method"], "notifications/cancelled");
+    };
+    let (outcome, ()) = tokio::join!(call.into_future(), serving);
+    assert!(outcome.expect_err("never answered").is_timeout());
+    assert_eq!(began.elapsed().as_secs(), limit.as_secs());
 }
 
 #[tokio::test(start_paused = true)]

@@ -38,11 +38,7 @@ impl Peer {
         is_stateless: bool,
         host: impl Host,
     ) -> (Client, Self) {
-        let (read, write) = split(theirs);
-        let mut peer = Self {
-            read: BufReader::new(read).lines(),
-            write,
-        };
+        let mut peer = Self::on(theirs);
         let connecting = Client::connect_in_memory_as(ours, spec, host);
         let opening = async {
             let probe = peer.next().await;
@@ -59,17 +55,31 @@ impl Peer {
             peer.send(json!({"jsonrpc": "2.0", "id": probe["id"],
                 "error": {"code": -32601, "message": "Method not found"}}))
                 .await;
-            let greeting = peer.next().await;
-            peer.answer(
-                &greeting,
-                json!({"protocolVersion": "2025-11-25",
-                "capabilities": capabilities(), "serverInfo": {"name": "x", "version": "1"}}),
-            )
-            .await;
-            assert_eq!(peer.next().await["method"], "notifications/initialized");
+            peer.greet().await;
         };
         let (client, ()) = tokio::join!(connecting, opening);
         (client.expect("it opens as it should"), peer)
+    }
+
+    /// One that has said nothing yet.
+    pub(crate) fn on(end: End) -> Self {
+        let (read, write) = split(end);
+        Self {
+            read: BufReader::new(read).lines(),
+            write,
+        }
+    }
+
+    /// Shakes hands.
+    pub(crate) async fn greet(&mut self) {
+        let greeting = self.next().await;
+        self.answer(
+            &greeting,
+            json!({"protocolVersion": "2025-11-25",
+                "capabilities": capabilities(), "serverInfo": {"name": "x", "version": "1"}}),
+        )
+        .await;
+        assert_eq!(self.next().await["method"], "notifications/initialized");
     }
 
     /// The next message.

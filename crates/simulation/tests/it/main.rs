@@ -27,7 +27,9 @@ fn other_seeds_are_other_runs() {
 fn what_was_found_once_holds() {
     let asked_about_the_call_of_another = [11_349_326, 20_107_573];
     let prompts_that_were_not_listed_yet = [10_061_186, 11_071_160, 11_340_541];
-    let longer_than_allowed = [10_082_936, 10_142_725, 11_048_487, 11_137_240, 11_158_019];
+    let longer_than_allowed = [
+        10_082_936, 10_142_725, 11_048_487, 11_137_240, 11_158_019, 50_075_631,
+    ];
     let failed_for_our_waiting = [20_424_037];
     let seeds = asked_about_the_call_of_another
         .into_iter()
