@@ -376,7 +376,7 @@ pub(super) const BREAKS: &[Break] = &[
         what: "a call waits for a client that does not come back, without end",
         file: "crates/gateway/src/lot.rs",
         find: "            if timeout(life, keeping).await.is_ok() {",
-        replace: "            if timeout(life * 1000, keeping).await.is_ok() {",
+        replace: "            if timeout(life * 1_000_000, keeping).await.is_ok() {",
         suite: Suite {
             package: "switchboard-gateway",
             filter: "",

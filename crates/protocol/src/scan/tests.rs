@@ -182,3 +182,12 @@ fn hashes_of_short_names_differ() {
         assert!(seen.insert(hash(&[a])));
     }
 }
+
+#[test]
+fn what_is_entered_counts_as_depth_too() {
+    let bounds = Bounds { depth: 1, items: 9 };
+    let mut scanner = Scanner::new(br#"{"a":{}}"#, bounds);
+    assert_eq!(scanner.enter(b'{'), Ok(()));
+    assert_eq!(scanner.next_name(true), Ok(true));
+    assert_eq!(scanner.enter(b'{'), Err(Fault::TooDeep));
+}
