@@ -231,7 +231,7 @@ fn hold(peer: &Peer, stream: TcpStream) {
     drop(stream);
 }
 
-/// What Linux holds of a connection that the gateway has not read yet. What a write begins, the kernel goes on
-/// with: with megabytes of 32 connections it was at it for a millisecond, and the neighbour's server, on the same
-/// processor, could not begin.
+/// What Linux holds of a connection that the gateway has not read yet. With as much as it
+/// likes, megabytes of 32 connections, the neighbour's server, on the same processor as the flood, was late by up to
+/// a millisecond (docs/reliability.md).
 const UNREAD: usize = 64 * 1024;
