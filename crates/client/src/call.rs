@@ -76,6 +76,8 @@ pub(crate) struct Options {
 struct Special {
     idle: Option<Option<Duration>>,
     total: Option<Option<Duration>>,
+    /// Since when `total` is counted, if that is not when a request is made.
+    began: Option<Instant>,
     sent: Option<Box<dyn FnOnce(i64) + Send>>,
     progress: Option<Box<dyn FnMut(ProgressNotificationParams) + Send>>,
     cancel: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
@@ -136,13 +138,21 @@ impl<T> Call<T> {
         self
     }
 
-    /// How long it may take in all, whatever progress it makes: also the time until its connection is ready.
+    /// How long it may take in all, whatever progress it makes: also the time until its connection
+    /// is ready.
     #[inline]
     pub fn deadline(mut self, limit: impl Into<Option<Duration>>) -> Self {
         let limit = limit.into();
         if self.options.special.is_some() || limit != self.options.usual().total {
             self.options.special().total = Some(limit);
         }
+        self
+    }
+
+    /// When it began, if something was waited for before it is made: its deadline is counted from
+    /// then.
+    pub fn since(mut self, began: std::time::Instant) -> Self {
+        self.options.special().began = Some(Instant::from_std(began));
         self
     }
 
@@ -395,11 +405,20 @@ impl Options {
     /// The limits of this call.
     pub(crate) fn timeouts(&self) -> CallTimeouts {
         let usual = self.usual();
-        let (idle, total) = match &self.special {
-            Some(special) => (special.idle, special.total),
-            None => (None, None),
+        let Some(special) = &self.special else {
+            return usual.call();
         };
-        CallTimeouts::new(idle.unwrap_or(usual.idle), total.unwrap_or(usual.total))
+        let idle = special.idle.unwrap_or(usual.idle);
+        let total = special.total.unwrap_or(usual.total);
+        let spent = special
+            .began
+            .map_or(Duration::ZERO, |began| began.elapsed());
+        CallTimeouts::new(idle, total).after(spent)
+    }
+
+    /// Its time is counted from now on at the latest, whatever it still sends.
+    pub(crate) fn begin(&mut self) {
+        self.special().began.get_or_insert_with(Instant::now);
     }
 
     /// Makes one request of this call and waits for what comes of it.
@@ -544,19 +563,14 @@ impl Options {
         }
     }
 
-    /// The era that was agreed on. Waits until calls can be made, as long as this one may take: it has
-    /// the less time afterwards.
+    /// The era that was agreed on. Waits until calls can be made, as long as this one may take.
     pub(crate) async fn era(&mut self) -> Result<Era, ErrorKind> {
         if let Some(era) = self.client.shared().era_now() {
             return Ok(era);
         }
-        let (began, limit) = (Instant::now(), self.timeouts().total);
-        let era = Box::pin(wait_until_ready(&self.client, limit)).await?;
-        if let Some(limit) = limit {
-            let left = limit.saturating_sub(began.elapsed());
-            self.special().total = Some(Some(left));
-        }
-        Ok(era)
+        self.begin();
+        let limits = self.timeouts();
+        Box::pin(wait_until_ready(&self.client, &limits)).await
     }
 
     /// Waits, unless the call is cancelled meanwhile.
@@ -575,13 +589,13 @@ impl Options {
     }
 }
 
-async fn wait_until_ready(client: &Client, limit: Option<Duration>) -> Result<Era, ErrorKind> {
+async fn wait_until_ready(client: &Client, limits: &CallTimeouts) -> Result<Era, ErrorKind> {
     let ready = client.shared().ready();
-    let ready = match limit {
-        Some(limit) => tokio::time::timeout(limit, ready)
+    let ready = match (limits.left(), limits.total) {
+        (Some(left), Some(total)) => tokio::time::timeout(left, ready)
             .await
-            .map_err(|_| ErrorKind::from(limit))??,
-        None => ready.await?,
+            .map_err(|_| ErrorKind::from(total))??,
+        _ => ready.await?,
     };
     Ok(ready.revision.era())
 }

@@ -14,7 +14,7 @@ use switchboard_protocol::jsonrpc::{Message, UsualResult};
 use switchboard_protocol::machine::Lane;
 use switchboard_protocol::machine::client::{
     Agreed, CallError, CallKey, CallRequest, ClientConfig, ClientMachine, Departure, Expired,
-    Failure, Input, Output, QuestionKey,
+    Failure, Input, Output, QuestionKey, Timeouts as CallTimeouts,
 };
 use tokio::task::AbortHandle;
 
@@ -70,6 +70,7 @@ pub(crate) struct Desk {
 
 struct Held {
     request: CallRequest,
+    since: Instant,
     expired: Option<(Instant, Expired)>,
 }
 
@@ -190,8 +191,14 @@ impl Desk {
 
     /// The server has read what was sent: what waited for that goes on.
     pub(crate) fn release(&mut self, now: Instant, wire: &mut impl Wire) {
-        for held in std::mem::take(&mut self.held) {
-            self.call(now, held.request, wire);
+        for Held {
+            mut request, since, ..
+        } in std::mem::take(&mut self.held)
+        {
+            let limits = self.limits_of(&request);
+            let waited = now.saturating_duration_since(since);
+            request.timeouts = Some(limits.after(limits.spent + waited));
+            self.call(now, request, wire);
         }
     }
 
@@ -257,15 +264,24 @@ impl Desk {
             self.outcomes.push(request.key, outcome);
             return self.hand_over();
         }
-        let limits = request.timeouts.unwrap_or(self.shared.timeouts.call());
+        let limits = self.limits_of(&request);
         let idle = limits.idle.map(|limit| (limit, Expired::Idle(limit)));
-        let total = limits.total.map(|limit| (limit, Expired::Total(limit)));
+        let total = limits.left().zip(limits.total.map(Expired::Total));
         let expired = [idle, total]
             .into_iter()
             .flatten()
             .min_by_key(|(limit, _)| *limit)
             .and_then(|(limit, expired)| Some((now.checked_add(limit)?, expired)));
-        self.held.push_back(Held { request, expired });
+        let since = now;
+        self.held.push_back(Held {
+            request,
+            since,
+            expired,
+        });
+    }
+
+    fn limits_of(&self, request: &CallRequest) -> CallTimeouts {
+        request.timeouts.unwrap_or(self.shared.timeouts.call())
     }
 
     fn carry_out(&mut self, output: Output, wire: &mut impl Wire) {

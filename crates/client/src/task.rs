@@ -12,7 +12,6 @@ use serde::Deserialize;
 use switchboard_protocol::jsonrpc::{ErrorCode, ErrorObject};
 use switchboard_protocol::types::{CreateTaskResult, Task, TaskRequestParams, TaskStatus};
 use switchboard_protocol::{Era, Method, Payload};
-use tokio::time::Instant;
 
 use crate::call::{Options, decode};
 use crate::error::ErrorKind;
@@ -58,8 +57,6 @@ fn gave_up(kind: &ErrorKind) -> bool {
 }
 
 async fn wait(options: &mut Options, era: Era, mut task: Task) -> Result<Payload, ErrorKind> {
-    let total = options.timeouts().total;
-    let deadline = total.and_then(|limit| Instant::now().checked_add(limit));
     let params = params(&task.task_id)?;
     loop {
         match (task.status, era) {
@@ -87,8 +84,9 @@ async fn wait(options: &mut Options, era: Era, mut task: Task) -> Result<Payload
             (TaskStatus::Working, _) => {}
         }
         let interval = pause(&task);
-        if let (Some(deadline), Some(total)) = (deadline, total)
-            && Instant::now() + interval > deadline
+        let limits = options.timeouts();
+        if let (Some(left), Some(total)) = (limits.left(), limits.total)
+            && interval > left
         {
             return Err(ErrorKind::from(total));
         }

@@ -132,6 +132,7 @@ impl ToolCall {
 
     /// Makes the call and, if it becomes a task, waits for the task.
     pub(crate) async fn run(&self, options: &mut Options) -> Result<Payload, ErrorKind> {
+        options.begin();
         let era = options.era().await?;
         let shared = options.client.shared();
         // Headers repeat arguments there. Which ones is in the tool's schema; a server that does
@@ -153,6 +154,7 @@ impl ToolCall {
         mut as_task: bool,
         mut outcome: Result<Payload, ErrorKind>,
     ) -> Result<Payload, ErrorKind> {
+        options.begin();
         if !as_task
             && let Err(kind) = &outcome
             && may_want_task(options.client.shared(), era, kind)

@@ -164,6 +164,8 @@ impl<O: Operation> HubCall<O> {
     /// The whole of it, whatever must be waited for.
     async fn make(mut self) -> Result<O::Output, HubError> {
         let mut limits = self.options.limits();
+        let began = *limits.began.insert(Instant::now());
+        limits.until = limits.total.and_then(|total| began.checked_add(total));
         if let Some(answer) = self.operation.answer_here(&self.hub) {
             return limits.wait_for(answer).await;
         }
@@ -199,10 +201,10 @@ impl<O: Operation> HubCall<O> {
             .member()
             .with_config(|config| (config.call_timeouts(), config.limits.result));
         call = call.idle_timeout(special.idle.unwrap_or(usual.idle));
-        call = call.deadline(match limits.until {
-            Some(until) => Some(until.saturating_duration_since(Instant::now())),
-            None => special.total.unwrap_or(usual.total),
-        });
+        call = call.deadline(special.total.unwrap_or(usual.total));
+        if let Some(began) = limits.began {
+            call = call.since(began.into_std());
+        }
         if let Some(cancel) = limits.cancel {
             call = call.cancel_on(cancel);
         }
@@ -223,6 +225,9 @@ impl<O: Operation> HubCall<O> {
 #[derive(Default)]
 struct Limits {
     cancel: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    total: Option<Duration>,
+    /// If it has waited for anything.
+    began: Option<Instant>,
     until: Option<Instant>,
 }
 
@@ -294,15 +299,15 @@ impl Options {
         self.special.get_or_insert_default()
     }
 
-    /// How long it may wait before it is sent.
+    /// For what comes before it is sent.
     fn limits(&mut self) -> Limits {
         let Some(special) = &mut self.special else {
             return Limits::default();
         };
-        let total = special.total.flatten();
         Limits {
             cancel: special.cancel.take(),
-            until: total.and_then(|total| Instant::now().checked_add(total)),
+            total: special.total.flatten(),
+            ..Limits::default()
         }
     }
 }

@@ -6,7 +6,7 @@ use std::future::IntoFuture as _;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use switchboard_client::memory::pair;
+use switchboard_client::memory::{pair, pair_holding};
 use switchboard_client::{Class, Client, ErrorKind, Limits, Mode, NoHost, Revision, Spec};
 use switchboard_testkit::faulty::Eras;
 use tokio::task::block_in_place;
@@ -152,8 +152,61 @@ async fn the_time_until_a_connection_is_ready_is_that_of_the_call() {
         assert_eq!(peer.next().await["method"], "notifications/cancelled");
     };
     let (outcome, ()) = tokio::join!(call.into_future(), serving);
-    assert!(outcome.expect_err("never answered").is_timeout());
+    let error = outcome.expect_err("never answered");
+    assert!(error.to_string().contains("within 60s"), "{error}");
     assert_eq!(began.elapsed().as_secs(), limit.as_secs());
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_time_that_a_server_does_not_read_is_that_of_the_call() {
+    let spec = Spec::in_memory();
+    let (client, mut peer) = Peer::open_as(pair_holding(1024), spec, true, NoHost).await;
+    let began = Instant::now();
+    let limit = Duration::from_secs(60);
+    let large = client.call("x").arg("large", "x".repeat(1024 * 1024));
+    let large = tokio::spawn(large.idle_timeout(None).into_future());
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let call = client.call("y").idle_timeout(None).deadline(limit);
+    let call = tokio::spawn(call.into_future());
+    tokio::time::sleep(Duration::from_secs(20)).await;
+    assert_eq!(peer.next().await["params"]["name"], "x");
+    assert_eq!(peer.next().await["params"]["name"], "y");
+    let error = call.await.unwrap().expect_err("never answered");
+    assert!(error.to_string().contains("within 60s"), "{error}");
+    assert_eq!(began.elapsed().as_secs(), 1 + limit.as_secs());
+    large.abort();
+    client.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_has_no_more_time_than_its_call() {
+    let (client, mut peer) = Peer::open(true, NoHost).await;
+    let began = Instant::now();
+    let limit = Duration::from_secs(60);
+    let call = client.call("x").idle_timeout(None).deadline(limit);
+    let mut call = tokio::spawn(call.into_future());
+    let request = peer.next().await;
+    peer.answer(&request, working_task()).await;
+    let mut asked = 0;
+    let error = loop {
+        let request = tokio::select! {
+            outcome = &mut call => break outcome.unwrap().expect_err("it is never over"),
+            request = peer.next() => request,
+        };
+        if request["method"] == "tasks/get" {
+            asked += 1;
+            // The last of them is never answered.
+            if began.elapsed() < limit / 2 {
+                let mut task = working_task();
+                task["resultType"] = json!("complete");
+                peer.answer(&request, task).await;
+            }
+        }
+    };
+    assert!(asked > 1, "{error}");
+    assert!(error.to_string().contains("within 60s"), "{error}");
+    assert_eq!(began.elapsed().as_secs(), limit.as_secs());
+    client.close().await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -161,10 +214,7 @@ async fn a_server_that_does_not_cancel_a_task_is_left_after_a_while() {
     let (client, mut peer) = Peer::open(true, NoHost).await;
     let mut call = tokio::spawn(client.call("x").deadline(None).into_future());
     let request = peer.next().await;
-    let at = "2026-07-28T00:00:00Z";
-    let task = json!({"resultType": "task", "taskId": "t", "status": "working", "createdAt": at,
-        "lastUpdatedAt": at, "ttlMs": 60_000});
-    peer.answer(&request, task).await;
+    peer.answer(&request, working_task()).await;
     let asked = tokio::select! {
         asked = peer.next() => asked,
         outcome = &mut call => panic!("{outcome:?}"),
@@ -186,6 +236,12 @@ async fn a_server_that_does_not_cancel_a_task_is_left_after_a_while() {
     assert_eq!(taken_back["method"], "notifications/cancelled");
     assert_eq!(began.elapsed().as_secs(), 10);
     client.close().await;
+}
+
+fn working_task() -> Value {
+    let at = "2026-07-28T00:00:00Z";
+    json!({"resultType": "task", "taskId": "t", "status": "working", "createdAt": at,
+        "lastUpdatedAt": at, "ttlMs": 60_000})
 }
 
 fn find<'a>(messages: &'a [Value], method: &str) -> Vec<&'a Value> {

@@ -14,12 +14,25 @@ pub struct Timeouts {
     pub idle: Option<Duration>,
     /// In all.
     pub total: Option<Duration>,
+    /// What has gone by of `total` before the request is made.
+    pub spent: Duration,
 }
 
 impl Timeouts {
     /// Both limits.
     pub const fn new(idle: Option<Duration>, total: Option<Duration>) -> Self {
-        Self { idle, total }
+        let spent = Duration::ZERO;
+        Self { idle, total, spent }
+    }
+
+    /// Both limits, for what began so long before its request is made.
+    pub const fn after(self, spent: Duration) -> Self {
+        Self { spent, ..self }
+    }
+
+    /// What is left of `total` when the request is made.
+    pub fn left(&self) -> Option<Duration> {
+        self.total.map(|total| total.saturating_sub(self.spent))
     }
 
     /// No limit at all: for what is meant to stay open.
@@ -96,7 +109,7 @@ impl Allowance {
             return None;
         }
         let idle = self.limits.idle.and_then(|d| self.alive.checked_add(d));
-        let total = self.limits.total.and_then(|d| self.started.checked_add(d));
+        let total = self.limits.left().and_then(|d| self.started.checked_add(d));
         [idle, total].into_iter().flatten().min()
     }
 
@@ -105,11 +118,15 @@ impl Allowance {
         if self.stopped.is_some() {
             return None;
         }
-        let over = |from: Instant, limit: Option<Duration>| {
-            limit.filter(|limit| from.checked_add(*limit).is_some_and(|end| end <= now))
+        let is_over = |from: Instant, limit: Option<Duration>| {
+            let end = limit.and_then(|limit| from.checked_add(limit));
+            end.is_some_and(|end| end <= now)
         };
-        over(self.started, self.limits.total)
-            .map(Expired::Total)
-            .or_else(|| over(self.alive, self.limits.idle).map(Expired::Idle))
+        let limits = self.limits;
+        if is_over(self.started, limits.left()) {
+            return limits.total.map(Expired::Total);
+        }
+        let is_silent = is_over(self.alive, limits.idle);
+        limits.idle.filter(|_| is_silent).map(Expired::Idle)
     }
 }
