@@ -108,6 +108,8 @@ thread_local! {
         asked: 0,
     });
     static FAR: RefCell<BTreeMap<Key, Waker>> = const { RefCell::new(BTreeMap::new()) };
+    /// Who took the last small step, and how many of him alone will show that there is nobody else.
+    static LATELY: Cell<(usize, u32)> = const { Cell::new((NOBODY, 0)) };
     /// All who have no party of their own.
     static ANYBODY: Party = Party::default();
 }
@@ -176,6 +178,26 @@ impl Turn {
     /// Waits until it may take another step.
     pub async fn wait(&mut self) {
         poll_fn(|cx| self.poll(cx)).await;
+    }
+
+    /// The same before a step so small that asking is dear: it does not ask while no other party has
+    /// taken such a step lately.
+    pub async fn wait_beside_others(&mut self) {
+        if self.is_beside_others() {
+            self.wait().await;
+        }
+    }
+
+    fn is_beside_others(&self) -> bool {
+        let this = self.with_party(|party| Arc::as_ptr(&party.0).addr());
+        let (last, left) = LATELY.get();
+        let left = match last {
+            NOBODY => 0,
+            last if last == this => left.saturating_sub(1),
+            _ => LATELY_STEPS,
+        };
+        LATELY.set((this, left));
+        left > 0
     }
 
     /// Looks through a large frame, a piece in each step.
@@ -296,6 +318,10 @@ const LONGEST: Duration = Duration::from_micros(100);
 const LONG_AGO: Duration = Duration::from_millis(5);
 /// How many steps more than another a party may have had and still go on in the same round.
 const FEW: u64 = 8;
+/// No party is at this address.
+const NOBODY: usize = 0;
+/// A caller who calls once in a few milliseconds is there, beside one who floods.
+const LATELY_STEPS: u32 = 512;
 /// Of the number of a step; the bits above say on which thread it was.
 const NUMBER_BITS: u32 = 48;
 const MOST: u64 = (1 << NUMBER_BITS) - 1;
@@ -406,6 +432,27 @@ mod tests {
         for (place, at) in order.iter().enumerate() {
             assert!(place.abs_diff(*at) <= 2 * FEW as usize, "{order:?}");
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn small_steps_wait_while_others_take_some_too() {
+        /// Asks once.
+        async fn goes_on(turn: &mut Turn) -> bool {
+            poll_fn(|cx| Poll::Ready(pin!(turn.wait_beside_others()).poll(cx).is_ready())).await
+        }
+        let (mut busy, neighbour) = (Turn::of(&busy().await), Party::default());
+        assert!(!asks(&mut busy).await);
+        busy.wait().await;
+        pass(LONGEST).await;
+        assert!(goes_on(&mut busy).await, "there is nobody else");
+        assert!(goes_on(&mut Turn::of(&neighbour)).await);
+        assert!(!goes_on(&mut busy).await);
+        busy.wait().await;
+        for _ in 0..LATELY_STEPS {
+            busy.wait_beside_others().await;
+        }
+        pass(LONGEST).await;
+        assert!(goes_on(&mut busy).await, "nobody else was there lately");
     }
 
     #[tokio::test(start_paused = true)]

@@ -13,6 +13,8 @@ use http::request::Parts;
 use switchboard_protocol::http::negotiate::Accepted;
 use switchboard_protocol::http::server::KnownFields;
 
+use super::room::Room;
+
 /// The head of a request. Cheap to clone.
 ///
 /// What proves who the caller is stays out of logs: whoever prints the headers does not see it. Of a
@@ -25,6 +27,8 @@ pub struct RequestHead(Arc<Inner>);
 struct Inner {
     parts: Parts,
     checked: OnceLock<Checked>,
+    /// That of whoever sent it, and the number of the endpoint.
+    room: OnceLock<(u64, Arc<Room>)>,
 }
 
 /// What an endpoint has found in the head of a POST that may come in as far as that shows.
@@ -45,6 +49,7 @@ impl RequestHead {
         let inner = Arc::get_mut(&mut self.0).expect("invariant: it is not shared any more");
         // It is another head then.
         inner.checked = OnceLock::new();
+        inner.room = OnceLock::new();
         &mut inner.parts
     }
 
@@ -58,10 +63,20 @@ impl RequestHead {
         let _ = self.0.checked.set(checked);
     }
 
+    /// The room of whoever sent it at this endpoint. It is looked for once, if this was the first
+    /// one to ask.
+    pub(super) fn room(&self, by: u64, find: impl Fn() -> Arc<Room>) -> Arc<Room> {
+        match self.0.room.get_or_init(|| (by, find())) {
+            (number, room) if *number == by => Arc::clone(room),
+            _ => find(),
+        }
+    }
+
     fn of(parts: Parts) -> Self {
         Self(Arc::new(Inner {
             parts,
             checked: OnceLock::new(),
+            room: OnceLock::new(),
         }))
     }
 }

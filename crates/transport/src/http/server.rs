@@ -38,6 +38,7 @@ use super::route::{Route, Routes, session_in_query};
 use super::{
     Body, Delete, Get, Host, HttpSettings, Incoming, OldGet, OldPost, Post, Principal, cross_origin,
 };
+use crate::turn::Turn;
 
 /// One MCP endpoint. It is cheap to clone and mounts wherever a `tower` service does.
 ///
@@ -233,7 +234,7 @@ impl<H: Host> Shared<H> {
                         });
                     }
                     match self.receive_from(&head, body).await {
-                        Ok((principal, text)) => match self.admit(&fields, text) {
+                        Ok((principal, mut turn, text)) => match self.admit(&fields, text) {
                             Ok((admission, frame)) => {
                                 let caller = principal.clone();
                                 let post = Post {
@@ -245,6 +246,7 @@ impl<H: Host> Shared<H> {
                                     is_asked_again,
                                 };
                                 let response = self.host.post(post).await;
+                                turn.wait_beside_others().await;
                                 self.hold(response, caller.as_deref())
                             }
                             Err(refused) => *refused,
@@ -270,22 +272,24 @@ impl<H: Host> Shared<H> {
         response
     }
 
-    /// Asks who it is, then reads the body.
+    /// Asks who it is, waits for its turn, then reads the body.
     async fn receive_from<B>(
         &self,
-        head: &Parts,
+        head: &RequestHead,
         body: B,
-    ) -> Result<(Option<Arc<Principal>>, Whole), Refused>
+    ) -> Result<(Option<Arc<Principal>>, Turn, Whole), Refused>
     where
         B: http_body::Body + Send,
         B::Data: Send,
     {
         let principal = self.identify(head).await?;
+        let mut turn = self.turn_of(head, principal.as_deref());
+        turn.wait_beside_others().await;
         let settings = &self.settings;
         let (limits, timeout) = (&self.limits, settings.body_timeout);
         let caller = principal.as_deref();
         match receive(body, limits, timeout, &self.rooms, caller).await {
-            Ok(text) => Ok((principal, text)),
+            Ok(text) => Ok((principal, turn, text)),
             Err(unread) => {
                 if let Some(limit) = unread.limit() {
                     settings.refusals.note(limit);
@@ -293,6 +297,15 @@ impl<H: Host> Shared<H> {
                 Err(answer::error(unread.status(), unread.answer()).into())
             }
         }
+    }
+
+    /// That of a caller. Those who are not known are one.
+    fn turn_of(&self, head: &RequestHead, caller: Option<&Principal>) -> Turn {
+        if caller.is_none() {
+            return Turn::default();
+        }
+        let room = head.room(self.number, || self.rooms.of(caller));
+        Turn::of(room.party())
     }
 
     /// Asks what a POST says, and whether it may come in.
@@ -415,7 +428,7 @@ impl<H: Host> Shared<H> {
             return self.refuse(&SessionError::Missing.into());
         };
         match self.receive_from(&head, body).await {
-            Ok((principal, text)) => {
+            Ok((principal, _, text)) => {
                 let post = OldPost {
                     session,
                     frame: text.read(&mut FrameReader::new(self.limits)),
