@@ -14,6 +14,7 @@ use tokio::io::AsyncReadExt;
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 use tokio::task::JoinHandle;
 
+use super::stderr::AT_ONCE;
 use super::{Exit, Stderr};
 
 /// What the standard input of the server is to us.
@@ -112,7 +113,7 @@ pub(super) struct Streams {
 }
 
 async fn read(mut pipe: ChildStderr, stderr: Stderr) {
-    let mut buffer = vec![0; READ];
+    let mut buffer = vec![0; AT_ONCE];
     while let Ok(count @ 1..) = pipe.read(&mut buffer).await {
         stderr.push(buffer.get(..count).unwrap_or_default());
         stderr.deliver();
@@ -120,5 +121,3 @@ async fn read(mut pipe: ChildStderr, stderr: Stderr) {
     stderr.end();
     stderr.deliver();
 }
-
-const READ: usize = 16 * 1024;

@@ -55,7 +55,7 @@ impl Stderr {
         &self,
         read: impl FnOnce(&mut [u8]) -> io::Result<usize>,
     ) -> io::Result<usize> {
-        let mut buffer = [0; 16 * 1024];
+        let mut buffer = [0; AT_ONCE];
         let mut ring = self.ring();
         let count = read(&mut buffer)?;
         ring.push(buffer.get(..count).unwrap_or_default());
@@ -109,6 +109,9 @@ impl fmt::Debug for Stderr {
         f.debug_tuple("Stderr").field(&self.tail()).finish()
     }
 }
+
+/// How much is taken at once, each line of which is told to somebody: others wait meanwhile.
+pub(super) const AT_ONCE: usize = 4 * 1024;
 
 /// Lines, the oldest first, each with its line feed but perhaps the last.
 #[derive(Default)]

@@ -26,6 +26,7 @@ use tokio::net::unix::pipe;
 use tokio::signal::unix::{Signal as Arrivals, SignalKind, signal};
 use tokio::task::JoinHandle;
 
+use super::stderr::AT_ONCE;
 use super::{Exit, Stderr, members, unreaped, watcher};
 use crate::stdio::wide::Wide;
 
@@ -327,7 +328,7 @@ fn read_once(pipe: &impl AsFd, stderr: &Stderr) -> io::Result<usize> {
 
 /// As much as the widest pipe holds: what was written before the exit is read, and whoever
 /// writes on does not keep us.
-const DRAINED_READS: usize = 64;
+const DRAINED_READS: usize = 1024 * 1024 / AT_ONCE;
 
 #[cfg(test)]
 mod tests {
