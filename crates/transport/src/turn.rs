@@ -109,7 +109,7 @@ thread_local! {
     });
     static FAR: RefCell<BTreeMap<Key, Waker>> = const { RefCell::new(BTreeMap::new()) };
     /// Who took the last small step, and how many of him alone will show that there is nobody else.
-    static LATELY: Cell<(usize, u32)> = const { Cell::new((NOBODY, 0)) };
+    static LATELY: RefCell<(Option<Party>, u32)> = const { RefCell::new((None, 0)) };
     /// All who have no party of their own.
     static ANYBODY: Party = Party::default();
 }
@@ -189,15 +189,16 @@ impl Turn {
     }
 
     fn is_beside_others(&self) -> bool {
-        let this = self.with_party(|party| Arc::as_ptr(&party.0).addr());
-        let (last, left) = LATELY.get();
-        let left = match last {
-            NOBODY => 0,
-            last if last == this => left.saturating_sub(1),
-            _ => LATELY_STEPS,
-        };
-        LATELY.set((this, left));
-        left > 0
+        LATELY.with_borrow_mut(|(last, left)| {
+            self.with_party(|party| match last {
+                Some(last) if Arc::ptr_eq(&last.0, &party.0) => *left = left.saturating_sub(1),
+                last => {
+                    *left = last.as_ref().map_or(0, |_| LATELY_STEPS);
+                    *last = Some(party.clone());
+                }
+            });
+            *left > 0
+        })
     }
 
     /// Looks through a large frame, a piece in each step.
@@ -318,8 +319,6 @@ const LONGEST: Duration = Duration::from_micros(100);
 const LONG_AGO: Duration = Duration::from_millis(5);
 /// How many steps more than another a party may have had and still go on in the same round.
 const FEW: u64 = 8;
-/// No party is at this address.
-const NOBODY: usize = 0;
 /// A caller who calls once in a few milliseconds is there, beside one who floods.
 const LATELY_STEPS: u32 = 512;
 /// Of the number of a step; the bits above say on which thread it was.
