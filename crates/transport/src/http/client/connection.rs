@@ -20,6 +20,7 @@ use std::task::{Context, Poll, ready};
 use bytes::{Bytes, BytesMut};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
+use switchboard_protocol::http::negotiate::Format;
 use tokio::io::{AsyncReadExt, AsyncWrite};
 
 use super::proxy::ProxyServer;
@@ -134,6 +135,10 @@ impl Connection {
         // The first error is the cause of the second.
         let fault = match (outcome, sending.error) {
             (Ok(answer), _) => {
+                // Whoever ends such a stream mostly ends its connection with it, a moment later: what
+                // was sent by then would be lost.
+                let is_stream = || Format::of(&answer.headers) == Some(Format::EventStream);
+                self.is_kept &= head.method != Method::GET || !is_stream();
                 self.outgoing = outgoing;
                 self.outgoing.shrink_to(LARGEST_KEPT);
                 return Ok(answer);

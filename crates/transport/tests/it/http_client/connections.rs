@@ -79,6 +79,30 @@ async fn a_kept_connection_that_the_server_closed_is_replaced() {
     assert_eq!(server.accepted(), 20);
 }
 
+// Fault matrix: 70.
+#[tokio::test]
+async fn the_connection_of_a_stream_of_its_own_is_not_used_again() {
+    let events =
+        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: 9\r\n\r\ndata: {}\n";
+    let server = Raw::answering(events).await;
+    let client = client(|_| {});
+    for (verb, accepted) in [
+        ("POST", 1),
+        ("POST", 1),
+        ("GET", 1),
+        ("GET", 2),
+        ("POST", 3),
+    ] {
+        let request = http::Request::builder()
+            .method(verb)
+            .uri(server.url("/mcp"));
+        let request = request.body(bytes::Bytes::new()).unwrap();
+        let received = client.send(request).await.unwrap();
+        received.body.collect().await.unwrap();
+        assert_eq!(server.accepted(), accepted, "{verb}");
+    }
+}
+
 // Fault matrix: 71.
 #[tokio::test]
 async fn an_answer_that_nobody_asked_for_is_never_delivered() {
