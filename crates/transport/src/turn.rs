@@ -23,12 +23,13 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use switchboard_protocol::jsonrpc::LargeFrame;
+use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::task::yield_now;
 use tokio::time::{Instant, Sleep};
 
@@ -66,6 +67,8 @@ pub struct Turn {
 
 #[derive(Debug)]
 struct Waiting {
+    /// A number says something on this thread only.
+    thread: u64,
     number: u64,
     at: Place,
 }
@@ -75,8 +78,16 @@ enum Place {
     /// It asks again. The look of the runtime after which it asked last.
     Near { look: u64 },
     /// It is told when it is near, and looks for itself if nobody does.
-    Far { key: Key, until: Pin<Box<Sleep>> },
+    Far {
+        key: Key,
+        among: Arc<Far>,
+        until: Pin<Box<Sleep>>,
+    },
 }
+
+/// Those of a thread that are far. Who was moved to another thread is still to be found there.
+#[derive(Debug, Default)]
+struct Far(Mutex<BTreeMap<Key, Waker>>);
 
 /// The number of a step, and what tells it from others of that number.
 type Key = (u64, u64);
@@ -107,7 +118,7 @@ thread_local! {
         near: 0,
         asked: 0,
     });
-    static FAR: RefCell<BTreeMap<Key, Waker>> = const { RefCell::new(BTreeMap::new()) };
+    static FAR: Arc<Far> = Arc::default();
     /// Who took the last small step, and how many of him alone will show that there is nobody else.
     static LATELY: RefCell<(Option<Party>, u32)> = const { RefCell::new((None, 0)) };
     /// All who have no party of their own.
@@ -128,20 +139,30 @@ impl Turn {
     pub fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let now = Instant::now();
         let mut round = ROUND.get();
+        if self
+            .waits
+            .as_ref()
+            .is_some_and(|it| it.thread != round.thread)
+        {
+            // It was moved to this thread, where it is a new one.
+            self.give_up();
+        }
         let may_go_on = match &mut self.waits {
             Some(waiting) => {
                 match &mut waiting.at {
-                    Place::Near { look } if *look == round.look => round.look_again(now),
+                    Place::Near { look } if *look == round.look => round.look_again(),
                     Place::Near { .. } => {}
-                    Place::Far { key, until } => {
-                        if is_far(*key, until.as_mut(), cx) {
+                    Place::Far { key, among, until } => {
+                        if among.has(*key, until.as_mut(), cx) {
                             return Poll::Pending;
                         }
                         round.near += 1;
                         waiting.at = Place::Near { look: round.look };
                     }
                 }
-                round.has_time(now) && waiting.number <= round.oldest.saturating_add(FEW)
+                // In this order: the round begins with the first that goes on, however long others
+                // have asked in vain before it.
+                round.is_next(waiting.number) && round.has_time(now)
             }
             None => round.has_time(now) || self.is_behind(&round),
         };
@@ -159,8 +180,8 @@ impl Turn {
             Some(waiting) => waiting.number,
             None => self.with_party(|party| party.next(&round)),
         };
-        if is_new && round.near >= FEW && number > round.oldest.saturating_add(FEW) {
-            self.waits = Some(Box::new(Waiting::far(number, cx)));
+        if is_new && round.near >= FEW && !round.is_next(number) {
+            self.waits = Some(Box::new(Waiting::far(&round, number, cx)));
             return Poll::Pending;
         }
         round.near += u64::from(is_new);
@@ -170,7 +191,10 @@ impl Turn {
         let at = Place::Near { look: round.look };
         match &mut self.waits {
             Some(waiting) => waiting.at = at,
-            None => self.waits = Some(Box::new(Waiting { number, at })),
+            None => {
+                let thread = round.thread;
+                self.waits = Some(Box::new(Waiting { thread, number, at }));
+            }
         }
         pin!(yield_now()).poll(cx)
     }
@@ -181,9 +205,10 @@ impl Turn {
     }
 
     /// The same before a step so small that asking is dear: it does not ask while no other party has
-    /// taken such a step lately.
+    /// taken such a step lately, nor where other threads are there for others.
     pub async fn wait_beside_others(&mut self) {
-        if self.is_beside_others() {
+        let is_alone = || Handle::current().runtime_flavor() == RuntimeFlavor::CurrentThread;
+        if self.is_beside_others() && is_alone() {
             self.wait().await;
         }
     }
@@ -227,57 +252,71 @@ impl Turn {
     }
 }
 
-impl Drop for Turn {
-    fn drop(&mut self) {
+impl Turn {
+    /// It does not wait any more.
+    fn give_up(&mut self) {
         match self.waits.take().map(|waiting| waiting.at) {
             None => {}
             Some(Place::Near { .. }) => call_nearer(1),
-            Some(Place::Far { key, .. }) => {
-                // At the end of a thread there is nobody left to be told.
-                let _ = FAR.try_with(|far| far.borrow_mut().remove(&key));
-            }
+            Some(Place::Far { key, among, .. }) => drop(among.remove(key)),
         }
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        self.give_up();
     }
 }
 
 impl Waiting {
     /// One of whom others go first.
-    fn far(number: u64, cx: &mut Context<'_>) -> Self {
+    fn far(round: &Round, number: u64, cx: &mut Context<'_>) -> Self {
         static LAST: AtomicU64 = AtomicU64::new(0);
         let key = (number, LAST.fetch_add(1, Ordering::Relaxed));
         let mut until = Box::pin(tokio::time::sleep(LONG_AGO));
         // It is not over yet.
         let _ = until.as_mut().poll(cx);
-        let waker = cx.waker().clone();
-        FAR.with_borrow_mut(|far| far.insert(key, waker));
+        let among = FAR.with(Arc::clone);
+        among.lock().insert(key, cx.waker().clone());
         Self {
+            thread: round.thread,
             number,
-            at: Place::Far { key, until },
+            at: Place::Far { key, among, until },
         }
     }
 }
 
-/// Is it still far?
-fn is_far(key: Key, until: Pin<&mut Sleep>, cx: &mut Context<'_>) -> bool {
-    let is_over = until.poll(cx).is_ready();
-    let waker = cx.waker().clone();
-    // What is dropped may belong to a task that ends with it, and has a turn of its own.
-    let (is_far, _dropped) = FAR.with_borrow_mut(|far| {
-        if is_over {
-            return (false, far.remove(&key));
+// What is dropped may belong to a task that ends with it, and has a turn of its own: never under the lock.
+impl Far {
+    /// Is this one still far?
+    fn has(&self, key: Key, until: Pin<&mut Sleep>, cx: &mut Context<'_>) -> bool {
+        if until.poll(cx).is_ready() {
+            drop(self.remove(key));
+            return false;
         }
-        match far.get_mut(&key) {
-            Some(known) => (true, Some(std::mem::replace(known, waker))),
-            None => (false, Some(waker)),
+        let mut waker = cx.waker().clone();
+        match self.lock().get_mut(&key) {
+            Some(known) => std::mem::swap(known, &mut waker),
+            None => return false,
         }
-    });
-    is_far
+        true
+    }
+
+    fn remove(&self, key: Key) -> Option<Waker> {
+        self.lock().remove(&key)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<Key, Waker>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// Tells so many of those that are far that they are near.
 fn call_nearer(count: u64) {
     for _ in 0..count {
-        let first = FAR.try_with(|far| far.borrow_mut().pop_first());
+        // At the end of a thread there is nobody left to be told.
+        let first = FAR.try_with(|far| far.lock().pop_first());
         let Ok(Some((_, waker))) = first else {
             return;
         };
@@ -286,15 +325,20 @@ fn call_nearer(count: u64) {
 }
 
 impl Round {
-    /// The runtime has looked for others: a round begins.
-    fn look_again(&mut self, now: Instant) {
+    /// The runtime has looked for others: the next that goes on begins a round.
+    fn look_again(&mut self) {
         self.look = self.look.wrapping_add(1);
-        self.began = Some(now);
+        self.began = None;
         self.oldest = self.next_oldest;
         self.next_oldest = u64::MAX;
         self.near = self.asked;
         self.asked = 0;
         call_nearer(FEW.saturating_sub(self.near));
+    }
+
+    /// Is this number among the next?
+    const fn is_next(&self, number: u64) -> bool {
+        number <= self.oldest.saturating_add(FEW)
     }
 
     /// Is it not over? One that has been over for long is another: nobody was busy.
@@ -354,9 +398,13 @@ mod tests {
 
     /// A party that has had as many steps as anybody.
     async fn busy() -> Party {
+        busy_for(3).await
+    }
+
+    async fn busy_for(steps: usize) -> Party {
         let party = Party::default();
         let mut turn = Turn::of(&party);
-        for _ in 0..3 {
+        for _ in 0..steps {
             turn.wait().await;
             pass(LONGEST).await;
         }
@@ -467,6 +515,72 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn who_waits_goes_on_though_others_come_again_and_again() {
+        let first = busy().await;
+        let mut waiting = waiting(&first, 4).await;
+        let second = busy().await;
+        for _ in 0..100 {
+            // They ask first each time, and take up all the time there is.
+            for party in [&first, &second] {
+                if asks(&mut Turn::of(party)).await {
+                    pass(LONGEST).await;
+                }
+            }
+            let mut still = Vec::new();
+            for mut turn in waiting {
+                if !asks(&mut turn).await {
+                    still.push(turn);
+                }
+            }
+            waiting = still;
+        }
+        assert!(waiting.is_empty(), "{} wait", waiting.len());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn somebody_goes_on_however_long_it_takes_to_ask() {
+        let mut turns = waiting(&busy().await, 64).await;
+        // All that were far look for themselves, and the first is always the last to ask.
+        pass(LONG_AGO).await;
+        turns.reverse();
+        let mut went_on = 0;
+        for _ in 0..20 {
+            for turn in &mut turns {
+                went_on += usize::from(asks(turn).await);
+                pass(LONGEST / 2).await;
+            }
+        }
+        assert!(went_on >= 10, "{went_on}");
+    }
+
+    #[test]
+    fn who_is_moved_to_another_thread_is_a_new_one_there() {
+        let runtime = || {
+            let mut builder = tokio::runtime::Builder::new_current_thread();
+            builder.enable_time().start_paused(true).build().unwrap()
+        };
+        let here = runtime();
+        let mut turns = here.block_on(async { waiting(&busy_for(10_000).await, 64).await });
+        let mut moved = turns.pop().unwrap();
+        let there = std::thread::spawn(move || {
+            runtime().block_on(async {
+                let mut others = waiting(&busy().await, 4).await;
+                let mut before = 0;
+                while !asks(&mut moved).await {
+                    for turn in &mut others {
+                        before += usize::from(asks(turn).await);
+                        pass(LONGEST / 4).await;
+                    }
+                    assert!(before <= 3 * FEW as usize, "others have had {before} steps");
+                }
+            });
+        });
+        there.join().unwrap();
+        drop(turns);
+        assert!(FAR.with(|far| far.lock().is_empty()));
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn those_that_are_far_go_on_though_all_that_are_near_are_forgotten() {
         let party = busy().await;
         let forgotten = waiting(&party, 64).await;
@@ -481,6 +595,6 @@ mod tests {
         assert!(begun.elapsed() <= 2 * LONG_AGO, "{:?}", begun.elapsed());
         // Nobody is left behind when they are dropped.
         drop(forgotten);
-        assert!(FAR.with_borrow(BTreeMap::is_empty));
+        assert!(FAR.with(|far| far.lock().is_empty()));
     }
 }
