@@ -107,6 +107,40 @@ struct Round {
     asked: u64,
 }
 
+/// Whose the small steps of a thread were lately.
+struct Lately {
+    /// Who takes most of them, if anybody does.
+    most: Option<Party>,
+    /// How far he is ahead of all others together, if a step of theirs counts as several of his.
+    lead: u32,
+    /// How many more steps of his show that nobody else is there.
+    beside: u32,
+}
+
+impl Lately {
+    /// Notes a step. Has this party taken nearly all, beside others?
+    fn is_too_much_of(&mut self, party: &Party) -> bool {
+        match &self.most {
+            Some(most) if Arc::ptr_eq(&most.0, &party.0) => {
+                self.lead = (self.lead + 1).min(2 * LEAD);
+                self.beside = self.beside.saturating_sub(1);
+                self.lead >= LEAD && self.beside > 0
+            }
+            Some(_) if self.lead > STEPS_OF_OTHERS => {
+                self.lead -= STEPS_OF_OTHERS;
+                self.beside = LATELY_STEPS;
+                false
+            }
+            most => {
+                self.beside = most.as_ref().map_or(0, |_| LATELY_STEPS);
+                self.lead = 1;
+                self.most = Some(party.clone());
+                false
+            }
+        }
+    }
+}
+
 thread_local! {
     static ROUND: Cell<Round> = Cell::new(Round {
         thread: THREADS.fetch_add(1, Ordering::Relaxed) & (u64::MAX >> NUMBER_BITS),
@@ -119,8 +153,7 @@ thread_local! {
         asked: 0,
     });
     static FAR: Arc<Far> = Arc::default();
-    /// Who took the last small step, and how many of him alone will show that there is nobody else.
-    static LATELY: RefCell<(Option<Party>, u32)> = const { RefCell::new((None, 0)) };
+    static LATELY: RefCell<Lately> = const { RefCell::new(Lately { most: None, lead: 0, beside: 0 }) };
     /// All who have no party of their own.
     static ANYBODY: Party = Party::default();
 }
@@ -204,8 +237,8 @@ impl Turn {
         poll_fn(|cx| self.poll(cx)).await;
     }
 
-    /// The same before a step so small that asking is dear: it does not ask while no other party has
-    /// taken such a step lately, nor where other threads are there for others.
+    /// The same before a step so small that asking is dear: it asks only if nearly all such steps
+    /// were of its party lately, but not all, and not where other threads are there for others.
     pub async fn wait_beside_others(&mut self) {
         let is_alone = || Handle::current().runtime_flavor() == RuntimeFlavor::CurrentThread;
         if self.is_beside_others() && is_alone() {
@@ -214,16 +247,7 @@ impl Turn {
     }
 
     fn is_beside_others(&self) -> bool {
-        LATELY.with_borrow_mut(|(last, left)| {
-            self.with_party(|party| match last {
-                Some(last) if Arc::ptr_eq(&last.0, &party.0) => *left = left.saturating_sub(1),
-                last => {
-                    *left = last.as_ref().map_or(0, |_| LATELY_STEPS);
-                    *last = Some(party.clone());
-                }
-            });
-            *left > 0
-        })
+        LATELY.with_borrow_mut(|lately| self.with_party(|party| lately.is_too_much_of(party)))
     }
 
     /// Looks through a large frame, a piece in each step.
@@ -365,6 +389,10 @@ const LONG_AGO: Duration = Duration::from_millis(5);
 const FEW: u64 = 8;
 /// A caller who calls once in a few milliseconds is there, beside one who floods.
 const LATELY_STEPS: u32 = 512;
+/// Who has three of four steps, or less, is one of many who have much to do.
+const STEPS_OF_OTHERS: u32 = 3;
+/// More than what one who is not alone asks for at once.
+const LEAD: u32 = 128;
 /// Of the number of a step; the bits above say on which thread it was.
 const NUMBER_BITS: u32 = 48;
 const MOST: u64 = (1 << NUMBER_BITS) - 1;
@@ -482,16 +510,19 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn small_steps_wait_while_others_take_some_too() {
+    async fn small_steps_of_one_who_takes_nearly_all_wait_while_others_take_some() {
         /// Asks once.
         async fn goes_on(turn: &mut Turn) -> bool {
             poll_fn(|cx| Poll::Ready(pin!(turn.wait_beside_others()).poll(cx).is_ready())).await
         }
-        let (mut busy, neighbour) = (Turn::of(&busy().await), Party::default());
+        let (flood, neighbour) = (busy().await, Party::default());
+        let mut busy = Turn::of(&flood);
         assert!(!asks(&mut busy).await);
         busy.wait().await;
         pass(LONGEST).await;
-        assert!(goes_on(&mut busy).await, "there is nobody else");
+        for _ in 0..2 * LEAD {
+            assert!(goes_on(&mut busy).await, "there is nobody else");
+        }
         assert!(goes_on(&mut Turn::of(&neighbour)).await);
         assert!(!goes_on(&mut busy).await);
         busy.wait().await;
@@ -500,6 +531,15 @@ mod tests {
         }
         pass(LONGEST).await;
         assert!(goes_on(&mut busy).await, "nobody else was there lately");
+        // If others have as much to do, nobody is asked to wait.
+        for _ in 0..2 * LEAD {
+            for party in [&flood, &neighbour] {
+                busy = Turn::of(party);
+                busy.wait_beside_others().await;
+            }
+        }
+        pass(LONGEST).await;
+        assert!(goes_on(&mut Turn::of(&flood)).await && goes_on(&mut Turn::of(&neighbour)).await);
     }
 
     #[tokio::test(start_paused = true)]
