@@ -139,7 +139,8 @@ impl<T> Call<T> {
     }
 
     /// How long it may take in all, whatever progress it makes: also the time until its connection
-    /// is ready.
+    /// is ready. Of a call that its server has made a task of, the time until it said so is not
+    /// counted, but has the same limit.
     #[inline]
     pub fn deadline(mut self, limit: impl Into<Option<Duration>>) -> Self {
         let limit = limit.into();

@@ -164,8 +164,7 @@ impl<O: Operation> HubCall<O> {
     /// The whole of it, whatever must be waited for.
     async fn make(mut self) -> Result<O::Output, HubError> {
         let mut limits = self.options.limits();
-        let began = *limits.began.insert(Instant::now());
-        limits.until = limits.total.and_then(|total| began.checked_add(total));
+        limits.began = Some(Instant::now());
         if let Some(answer) = self.operation.answer_here(&self.hub) {
             return limits.wait_for(answer).await;
         }
@@ -228,7 +227,6 @@ struct Limits {
     total: Option<Duration>,
     /// If it has waited for anything.
     began: Option<Instant>,
-    until: Option<Instant>,
 }
 
 impl Limits {
@@ -236,7 +234,8 @@ impl Limits {
         &mut self,
         waited: impl Future<Output = Result<T, HubError>>,
     ) -> Result<T, HubError> {
-        let until = self.until;
+        let limits = self.began.zip(self.total);
+        let until = limits.and_then(|(began, total)| began.checked_add(total));
         let late = async move {
             match until {
                 Some(until) => sleep_until(until).await,

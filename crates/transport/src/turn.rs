@@ -274,9 +274,7 @@ impl Turn {
             None => ANYBODY.with(what),
         }
     }
-}
 
-impl Turn {
     /// It does not wait any more.
     fn give_up(&mut self) {
         match self.waits.take().map(|waiting| waiting.at) {

@@ -382,6 +382,19 @@ async fn a_call_that_is_cancelled_while_its_server_starts_ends_at_once() {
 }
 
 #[tokio::test]
+async fn a_deadline_counts_what_was_waited_for_and_is_named_as_it_was_set() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    // Started for the call, which never ends.
+    let hub = builder([server("one")]).build();
+    let limit = Duration::from_secs(3);
+    let call = hub.call_on("one", "hold").arg("port", port).deadline(limit);
+    let error = soon(call).await.unwrap_err().to_string();
+    assert!(error.contains("no answer within 3s"), "{error}");
+    soon(hub.close()).await;
+}
+
+#[tokio::test]
 async fn what_a_server_offers_stays_while_it_is_started_again() {
     let hub = hub([server("one")]).await;
     let before = tools_of(&hub, "one");

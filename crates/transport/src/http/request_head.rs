@@ -147,4 +147,15 @@ mod tests {
         mine.to_mut();
         assert!(mine.checked(1).is_none());
     }
+
+    #[test]
+    fn a_room_is_that_of_the_first_endpoint_and_of_this_head() {
+        let new = || Arc::new(Room::new(1, None));
+        let mut head = head();
+        let first = head.room(1, new);
+        assert!(Arc::ptr_eq(&first, &head.clone().room(1, new)));
+        assert!(!Arc::ptr_eq(&first, &head.room(2, new)));
+        head.to_mut();
+        assert!(!Arc::ptr_eq(&first, &head.room(1, new)));
+    }
 }
