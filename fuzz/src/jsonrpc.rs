@@ -185,9 +185,9 @@ fn check_written_again(message: &Message) -> Message {
     assert_eq!(again.to_bytes(), line);
 
     let mut parts = Vec::new();
-    let (payload, tail) = message.write_head(&mut parts);
-    parts.extend_from_slice(payload.map_or(&[][..], |payload| payload.text()));
-    parts.extend_from_slice(tail);
+    let rest = message.write_head(&mut parts);
+    parts.extend_from_slice(rest.text().map_or(&[][..], |text| text));
+    parts.extend_from_slice(rest.tail());
     assert_eq!(parts.len(), line.len());
     again
 }

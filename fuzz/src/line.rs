@@ -28,6 +28,7 @@ fn decode<'a>(limit: usize, pieces: impl Iterator<Item = &'a [u8]>) -> Vec<Line>
     let mut decoder = LineDecoder::with_limit(limit);
     let mut lines = Vec::new();
     for piece in pieces {
+        while !decoder.make_room() {}
         decoder.push(piece);
         lines.extend(std::iter::from_fn(|| decoder.next_line()));
         assert!(decoder.allocated() <= 256 * 1024);

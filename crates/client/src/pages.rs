@@ -37,7 +37,7 @@ pub(crate) async fn read_all(
             let call = Call::<IgnoredAny>::plain(client.clone(), method.clone(), params.as_ref());
             let page = call.raw().await?;
             pages += 1;
-            bytes += page.text().len();
+            bytes += page.length();
             items += take(&page).map_err(fail)?;
             let limits = &shared.limits;
             let checks = [

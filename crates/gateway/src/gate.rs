@@ -133,7 +133,7 @@ fn bounded(answer: Answer, turnstile: &Turnstile) -> Answer {
     let (Answer::Result(payload) | Answer::InputRequired(payload)) = &answer else {
         return answer;
     };
-    let (size, largest) = (payload.text().len(), turnstile.largest_result());
+    let (size, largest) = (payload.length(), turnstile.largest_result());
     if size <= largest {
         return answer;
     }
@@ -177,7 +177,7 @@ impl Noted {
             method: context.method().as_str().to_owned(),
             server,
             name,
-            request: context.params().map_or(0, |params| params.text().len()),
+            request: context.params().map_or(0, |params| params.length()),
             is_ended: false,
         }
     }
@@ -186,9 +186,9 @@ impl Noted {
         let (outcome, code, size) = match answer {
             Answer::Result(result) => {
                 let outcome = if result.is_error() { "toolError" } else { "ok" };
-                (outcome, None, result.text().len())
+                (outcome, None, result.length())
             }
-            Answer::InputRequired(result) => ("inputRequired", None, result.text().len()),
+            Answer::InputRequired(result) => ("inputRequired", None, result.length()),
             Answer::Error(error) => {
                 let is_refused = matches!(error.code, ErrorCode::BUSY | ErrorCode::TOO_MANY);
                 let outcome = if is_refused { "refused" } else { "error" };

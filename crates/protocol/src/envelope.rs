@@ -89,7 +89,7 @@ impl<'a> Envelope<'a> {
         let token = self
             .progress_token
             .filter(|token| RequestId::is_one(token))?;
-        Some(params?.text().slice_ref(token))
+        Some(params?.share(token))
     }
 
     pub(crate) fn place(&mut self, name: &[u8]) -> Option<&mut Option<&'a [u8]>> {
@@ -207,12 +207,16 @@ pub(crate) fn with_members(
     Payload::from_own(out)
 }
 
-/// The object with text of the form `"name":value,…` put in front of its members.
+/// The object with text of the form `"name":value,…` put in front of its members. A large one is not
+/// copied.
 ///
 /// None of the names may stand in the object already.
 pub(crate) fn prepend(front: &[u8], object: &Payload) -> Payload {
+    if let Some(payload) = object.behind(front) {
+        return payload;
+    }
     // One brace of the object is ours, and a comma comes in: exact, so that nothing moves later.
-    let mut out = Vec::with_capacity(front.len() + object.text().len() + 1);
+    let mut out = Vec::with_capacity(front.len() + object.length() + 1);
     out.push(b'{');
     out.extend_from_slice(front);
     append_rest(&mut out, object.text());

@@ -26,6 +26,7 @@ pub use read::{Frame, Malformed, Problem, Shape};
 pub use reader::{FrameReader, UsualResult};
 pub(crate) use request_id::BEFORE_ID;
 pub use request_id::{BadRequestId, RequestId};
+pub use write::Rest;
 
 use crate::method::Method;
 use crate::payload::Payload;

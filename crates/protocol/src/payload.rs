@@ -9,6 +9,7 @@ mod known_result;
 mod meta;
 mod noted;
 mod passing_on;
+mod pieces;
 mod raw_json;
 
 use std::borrow::Cow;
@@ -26,6 +27,7 @@ use crate::scan::{Fault, Scanner, names};
 pub(crate) use self::known_result::KnownResult;
 use self::noted::Span;
 pub(crate) use self::noted::{KnownMeta, Noted};
+use self::pieces::{Around, LARGE};
 pub use self::raw_json::RawJson;
 
 /// One JSON value of a frame: `params`, `result` or `error.data`.
@@ -37,6 +39,8 @@ pub use self::raw_json::RawJson;
 pub struct Payload {
     text: Bytes,
     noted: Noted,
+    /// What stands before the text and behind it, where that is not copied.
+    around: Option<Around>,
 }
 
 impl Payload {
@@ -49,8 +53,7 @@ impl Payload {
         let mut text = Vec::with_capacity(256);
         let is_one_line = json_writer::write(value, &mut text)?;
         let noted = Noted::NOT_YET.with_lines(is_one_line);
-        let text = text.into();
-        Ok(Self { text, noted })
+        Ok(Self::of(text.into(), noted))
     }
 
     /// Takes JSON text as it is.
@@ -66,47 +69,52 @@ impl Payload {
 
     /// An object without members.
     pub const fn empty() -> Self {
-        Self {
-            text: Bytes::from_static(b"{}"),
-            noted: Noted::NOT_YET,
-        }
+        Self::of(Bytes::from_static(b"{}"), Noted::NOT_YET)
     }
 
     /// Takes an object that this crate has written itself, without any of the members that
     /// are often asked for.
     pub(crate) fn from_own_plain(text: Vec<u8>) -> Self {
         // serde_json writes no line breaks.
-        Self {
-            text: text.into(),
-            noted: Noted::KNOWN.with_lines(true),
-        }
+        Self::of(text.into(), Noted::KNOWN.with_lines(true))
     }
 
     /// Takes text that this crate has written itself.
     pub(crate) fn from_own(text: Vec<u8>) -> Self {
         // Looked up now, because what we write may be sent to many.
         let noted = Noted::NOT_YET.with_lines(has_no_line_break(&text));
-        let text = text.into();
-        Self { text, noted }
+        Self::of(text.into(), noted)
     }
 
-    /// Takes a result of texts, as [`texts`](Self::texts) gives them, in one line: they stand there.
-    pub(crate) fn of_texts(text: Vec<u8>, texts: Range<usize>) -> Self {
+    /// A result of texts that says no more than these, which are [those](Self::texts) of this one.
+    pub(crate) fn with_only(&self, texts: &[u8]) -> Self {
         let noted = Noted {
             is_texts: true.into(),
             has_no_more: true.into(),
-            arguments: Span::new(texts.start, texts.end),
+            arguments: Span::new(1, 1 + texts.len()),
             ..Noted::KNOWN.with_lines(true)
         };
-        let text = text.into();
-        Self { text, noted }
+        if texts.len() >= LARGE {
+            return Self::in_pieces(b"{".to_vec(), self.share(texts), true, noted);
+        }
+        let mut text = Vec::with_capacity(texts.len() + 2);
+        text.push(b'{');
+        text.extend_from_slice(texts);
+        text.push(b'}');
+        Self::of(text.into(), noted)
     }
 
     /// Takes text that is known to be one JSON value.
     pub(crate) const fn from_valid(text: Bytes) -> Self {
+        Self::of(text, Noted::NOT_YET)
+    }
+
+    /// A text in one piece.
+    const fn of(text: Bytes, noted: Noted) -> Self {
         Self {
             text,
-            noted: Noted::NOT_YET,
+            noted,
+            around: None,
         }
     }
 
@@ -115,15 +123,14 @@ impl Payload {
         if self.noted.known.is_set() {
             return self;
         }
-        let mut scanner = Scanner::new(&self.text, Limits::default().bounds());
-        Self::scan(&self.text, &mut scanner).unwrap_or(self)
+        let mut scanner = Scanner::new(self.text(), Limits::default().bounds());
+        Self::scan(self.text(), &mut scanner).unwrap_or(self)
     }
 
     /// Reads the value that comes next and notes what is often asked for.
     pub(crate) fn scan(frame: &Bytes, scanner: &mut Scanner<'_>) -> Result<Self, Fault> {
         let (part, noted) = Noted::scan(scanner, None)?;
-        let text = frame.slice(part);
-        Ok(Self { text, noted })
+        Ok(Self::of(frame.slice(part), noted))
     }
 
     /// Makes what was noted of a part of a frame its payload, without a count of another owner.
@@ -131,12 +138,26 @@ impl Payload {
     pub(crate) fn of_frame(mut frame: Bytes, part: &Range<usize>, noted: Noted) -> Self {
         frame.truncate(part.end);
         frame.advance(part.start.min(part.end));
-        Self { text: frame, noted }
+        Self::of(frame, noted)
     }
 
     /// The text.
-    pub const fn text(&self) -> &Bytes {
-        &self.text
+    ///
+    /// Of a large one that is on its way to the next this may make a copy: [`length`](Self::length) needs none,
+    /// and neither has [what writes a message](crate::jsonrpc::Message::write_head).
+    pub fn text(&self) -> &Bytes {
+        match &self.around {
+            None => &self.text,
+            Some(around) => around.whole(&self.text),
+        }
+    }
+
+    /// How many bytes the text has.
+    pub fn length(&self) -> usize {
+        match &self.around {
+            None => self.text.len(),
+            Some(around) => around.length_with(&self.text),
+        }
     }
 
     /// Decodes the text.
@@ -144,12 +165,12 @@ impl Payload {
     /// # Errors
     /// When the text does not have the shape of `T`.
     pub fn decode<'a, T: Deserialize<'a>>(&'a self) -> Result<T, serde_json::Error> {
-        serde_json::from_slice(&self.text)
+        serde_json::from_slice(self.text())
     }
 
     /// Is it an object?
     pub fn is_object(&self) -> bool {
-        self.text.first() == Some(&b'{')
+        self.around.is_some() || self.text.first() == Some(&b'{')
     }
 
     /// The text of `_meta`, if this is an object that has one.
@@ -180,7 +201,7 @@ impl Payload {
         if !self.noted.is_texts.is_set() {
             return None;
         }
-        self.text.get(self.noted.arguments.as_range()?)
+        self.get(&self.noted.arguments)
     }
 
     /// The text of a result that was seen to be one text, between its quotes and without escapes,
@@ -189,7 +210,7 @@ impl Payload {
         if !self.noted.is_one_text.is_set() {
             return None;
         }
-        let text = self.text.get(self.noted.name.as_range()?)?;
+        let text = self.get(&self.noted.name)?;
         Some((text, self.noted.result_type.as_range().is_some()))
     }
 
@@ -211,7 +232,7 @@ impl Payload {
             return None;
         }
         let text = within_quotes(self.noted_span(|noted| &noted.name, NAME)?)?;
-        Some(self.text.slice_ref(text))
+        Some(self.share(text))
     }
 
     /// The bytes of what `name` says, which are UTF-8: for whoever only compares them.
@@ -240,7 +261,7 @@ impl Payload {
             more_lines,
             ..
         } = &self.noted;
-        one_line.is_set() || !more_lines.is_set() && has_no_line_break(&self.text)
+        one_line.is_set() || !more_lines.is_set() && has_no_line_break(self.text())
     }
 
     /// Was it seen to be the result of a tool that has texts for content, and nothing beside it but
@@ -260,16 +281,16 @@ impl Payload {
 
     /// The text of the member with this name.
     pub fn member(&self, wanted: &str) -> Option<&[u8]> {
-        if self.noted.has_no_more.is_set() {
-            match wanted {
-                META | RESULT_TYPE | NAME | ARGUMENTS | CONTENT | IS_ERROR => {}
-                _ => return None,
-            }
+        if let Some(noted) = self.noted.place_of(wanted) {
+            return self.get(noted);
+        }
+        if self.noted.has_no_more.is_set() && !matches!(wanted, CONTENT | IS_ERROR) {
+            return None;
         }
         if !self.noted.may_have(wanted) {
             return None;
         }
-        Members::of(&self.text).find_map(|(name, value)| names(name, wanted).then_some(value))
+        Members::of(self.text()).find_map(|(name, value)| names(name, wanted).then_some(value))
     }
 
     /// The member with this name, sharing the text.
@@ -282,10 +303,7 @@ impl Payload {
     /// # Panics
     /// If the piece is not one of this text.
     pub fn part_of(&self, text: &[u8]) -> Self {
-        Self {
-            text: self.text.slice_ref(text),
-            noted: Noted::NOT_YET,
-        }
+        Self::of(self.share(text), Noted::NOT_YET)
     }
 
     /// The string that the member with this name holds, escapes resolved.
@@ -293,10 +311,19 @@ impl Payload {
         string_of(self.member(wanted)?)
     }
 
+    /// The part of the text that was noted.
+    #[inline]
+    fn get(&self, part: &Span) -> Option<&[u8]> {
+        let part = part.as_range()?;
+        match &self.around {
+            None => self.text.get(part),
+            Some(around) => around.get(&self.text, part),
+        }
+    }
+
     fn noted_span(&self, pick: impl Fn(&Noted) -> &Span, name: &str) -> Option<&[u8]> {
         if self.noted.known.is_set() {
-            let span = pick(&self.noted);
-            self.text.get(span.as_range()?)
+            self.get(pick(&self.noted))
         } else {
             self.member(name)
         }
@@ -350,13 +377,13 @@ fn within_quotes(text: &[u8]) -> Option<&[u8]> {
 
 impl fmt::Debug for Payload {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&String::from_utf8_lossy(&self.text))
+        f.write_str(&String::from_utf8_lossy(self.text()))
     }
 }
 
 impl PartialEq for Payload {
     fn eq(&self, other: &Self) -> bool {
-        self.text == other.text
+        self.text() == other.text()
     }
 }
 

@@ -398,7 +398,7 @@ impl Core {
         let (Answer::Result(result) | Answer::InputRequired(result)) = &*answer else {
             return;
         };
-        let (bytes, limit) = (result.text().len(), self.most_bytes);
+        let (bytes, limit) = (result.length(), self.most_bytes);
         if bytes > limit {
             self.refusals.note("message");
             *answer = Answer::Error(ErrorObject::over_limit(

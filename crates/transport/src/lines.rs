@@ -138,16 +138,28 @@ impl<R, W> Lines<R, W> {
 }
 
 impl<R: AsyncRead + Unpin, W> Lines<R, W> {
+    /// Is there perhaps more to be read, which waits until what has come of a large line is moved to
+    /// where there is room for it? Whoever reads is woken at once.
+    pub const fn is_making_room(&self) -> bool {
+        self.decoder.is_moving()
+    }
+
     /// Reads once. Call it when [`next_line`](Self::next_line) gives nothing.
     ///
     /// `Ok(true)` when bytes have come, which need not complete a line; `Ok(false)` at the end
-    /// of input, from then on always.
+    /// of input, from then on always. Pending says that nothing has come, unless it [makes
+    /// room](Self::is_making_room) for more of a large line first.
     ///
     /// # Errors
     /// Those of the reader.
     pub fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<bool>> {
         if self.ended {
             return Poll::Ready(Ok(false));
+        }
+        if !self.decoder.make_room() {
+            // Others go on before more of it is copied.
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
         }
         let buffer = self.decoder.buffer_mut();
         if self.read_was_full {

@@ -1,7 +1,7 @@
 //! The page of limits, which must name each that can be set.
 //!
 //! Looked at are the structures of settings: their numbers and times. Limits that are fixed are
-//! constants, and whether one of them is missing is for people to see.
+//! constants, and are for `fixed_limits`.
 
 use std::fs;
 use std::path::Path;

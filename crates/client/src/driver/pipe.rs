@@ -236,6 +236,7 @@ where
                         self.lose(format!("its output cannot be read: {error}"));
                         continue;
                     }
+                    Poll::Pending if self.lines.is_making_room() => return Poll::Pending,
                     Poll::Pending => {}
                 }
             }

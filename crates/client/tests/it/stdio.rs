@@ -562,6 +562,20 @@ async fn a_call_after_the_end_says_how_it_ended_and_was_not_sent() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_large_answer_with_which_a_server_ends_is_read_to_its_end() {
+    // 42: what has come is moved to where there is more room, and meanwhile the process ends.
+    let text: String = ('a'..='z').cycle().take(9 << 20).collect();
+    for _ in 0..5 {
+        let server = Server::stdio("dies-after-answer", Eras::Modern);
+        let client = server.connect().await.unwrap();
+        let result = client.call("defect").arg("text", &text).await.unwrap();
+        assert!(result.joined_text() == text);
+        check_over(&client).await.unwrap();
+        server.check_gone().unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn only_what_is_listed_is_inherited() {
     // 53: the server's own environment, as it is seen from outside.
     let server = Server::stdio("honest", Eras::Modern);

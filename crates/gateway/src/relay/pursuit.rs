@@ -139,7 +139,7 @@ impl Pursuit {
             params.map_or(0, |params| params.as_str().len())
         });
         let outcome = match &talk.outcome {
-            Some(Ok(result)) => result.text().len(),
+            Some(Ok(result)) => result.length(),
             _ => 0,
         };
         asked.sum::<usize>() + outcome

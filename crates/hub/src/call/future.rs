@@ -123,7 +123,7 @@ impl<O: Operation> Sent<O> {
         };
         self.client.note_answer();
         let (server, name) = (self.target.server(), self.target.name());
-        let size = payload.text().len();
+        let size = payload.length();
         if let Some(limit) = self.most.filter(|limit| size > *limit) {
             return Err(HubError::ResultTooLarge {
                 server: server.to_string(),

@@ -2,7 +2,8 @@
 //!
 //! It grows by copying into a larger one of a chosen size rather than by
 //! doubling, so that a message just under the limit costs no more than twice the
-//! limit, and it goes back to its usual size once a large message has left.
+//! limit, and it goes back to its usual size once a large message has left. What is
+//! large is copied in steps, where whoever reads lets others go on in between.
 
 use bytes::{Buf, Bytes, BytesMut};
 
@@ -17,6 +18,8 @@ pub(super) struct Buffer {
     allocated: usize,
     /// How large the last large message was: the next may be as large.
     last_large: usize,
+    /// A larger buffer, to which what is here is being copied.
+    larger: Option<BytesMut>,
 }
 
 impl Buffer {
@@ -26,6 +29,7 @@ impl Buffer {
             searched: 0,
             allocated: 0,
             last_large: 0,
+            larger: None,
         }
     }
 
@@ -69,6 +73,7 @@ impl Buffer {
     #[inline(always)]
     pub(super) fn take(&mut self, length: usize) -> Bytes {
         self.searched = 0;
+        self.larger = None;
         if length > KEPT {
             self.last_large = length;
         }
@@ -78,6 +83,7 @@ impl Buffer {
     /// Drops bytes off the front.
     pub(super) fn skip(&mut self, length: usize) {
         self.searched = 0;
+        self.larger = None;
         self.bytes.advance(length.min(self.bytes.len()));
     }
 
@@ -102,7 +108,8 @@ impl Buffer {
 
     /// What is allocated, for tests of the bound.
     pub(super) fn allocated(&self) -> usize {
-        self.allocated.max(self.bytes.capacity())
+        let larger = self.larger.as_ref().map_or(0, BytesMut::capacity);
+        self.allocated.max(self.bytes.capacity()) + larger
     }
 
     /// What will be allocated once there is room for so many bytes more, at most.
@@ -119,6 +126,40 @@ impl Buffer {
         if self.bytes.capacity() - length < wanted && !self.bytes.try_reclaim(wanted) {
             self.move_to(self.next_size(wanted, limit));
         }
+    }
+
+    /// Makes room for one read, as far as that is done in one step. False if more of what is here is
+    /// still to be copied.
+    pub(super) fn make_room(&mut self, limit: usize) -> bool {
+        let length = self.bytes.len();
+        if self.larger.is_none() {
+            let has_room = self.bytes.capacity() - length >= SMALLEST_READ;
+            if has_room || length <= STEP {
+                return true;
+            }
+            self.larger = Some(BytesMut::with_capacity(
+                self.next_size(SMALLEST_READ, limit),
+            ));
+        }
+        let Some(larger) = &mut self.larger else {
+            return true;
+        };
+        let end = length.min(larger.len() + STEP);
+        let step = self.bytes.get(larger.len()..end);
+        larger.extend_from_slice(step.unwrap_or_default());
+        if larger.len() < length {
+            return false;
+        }
+        if let Some(larger) = self.larger.take() {
+            self.allocated = larger.capacity();
+            self.bytes = larger;
+        }
+        true
+    }
+
+    /// Is more of what is here to be copied before there is room?
+    pub(super) const fn is_moving(&self) -> bool {
+        self.larger.is_some()
     }
 
     /// How large the next buffer is.
@@ -139,6 +180,7 @@ impl Buffer {
         bytes.extend_from_slice(&self.bytes);
         self.allocated = bytes.capacity();
         self.bytes = bytes;
+        self.larger = None;
     }
 }
 
@@ -148,6 +190,9 @@ const USUAL: usize = 16 * 1024;
 
 /// An allocation up to this size is kept.
 const KEPT: usize = 8 * USUAL;
+
+/// So much is copied in one step, in a tenth of a millisecond.
+const STEP: usize = 256 * 1024;
 
 /// Room that a reader always finds.
 const SMALLEST_READ: usize = 4 * 1024;

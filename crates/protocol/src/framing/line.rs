@@ -87,6 +87,19 @@ impl LineDecoder {
         self.buffer.spare(self.limit)
     }
 
+    /// Does a part of the work of making room for the next read, and says whether that was all.
+    ///
+    /// For a reader whom others wait for: what has come of a large line is copied to where it has more room.
+    /// [`buffer_mut`](Self::buffer_mut) does the rest at once.
+    pub fn make_room(&mut self) -> bool {
+        self.buffer.make_room(self.limit)
+    }
+
+    /// Is more of that work to be done?
+    pub const fn is_moving(&self) -> bool {
+        self.buffer.is_moving()
+    }
+
     /// Appends bytes that stand elsewhere. Take all lines out afterwards.
     pub fn push(&mut self, chunk: &[u8]) {
         self.buffer.push(chunk, self.limit);
@@ -296,6 +309,49 @@ mod tests {
         assert!(decoder.allocated() <= 256 * 1024);
         decoder.push(b"\n");
         assert_eq!(decoder.next_line(), Some(Line::Text("next".into())));
+    }
+
+    #[test]
+    fn a_large_line_is_moved_to_more_room_in_steps() {
+        let text: Vec<u8> = (0..3_u32 << 20)
+            .map(|place| b'a' + (place % 23) as u8)
+            .collect();
+        let mut decoder = LineDecoder::new();
+        let mut more = 0;
+        for piece in text.chunks(4096) {
+            while !decoder.make_room() {
+                more += 1;
+                assert_eq!(decoder.next_line(), None);
+            }
+            let buffer = decoder.buffer_mut();
+            assert!(buffer.capacity() - buffer.len() >= piece.len());
+            buffer.extend_from_slice(piece);
+            assert_eq!(decoder.next_line(), None);
+        }
+        // From 1 MiB to 4 MiB in four.
+        assert_eq!(more, 3);
+        decoder.push(b"\n");
+        assert_eq!(decoder.next_line(), Some(Line::Text(text.into())));
+    }
+
+    #[test]
+    fn a_move_that_has_begun_loses_nothing_that_comes_meanwhile() {
+        for added in ["", "b", "\nb"] {
+            let text = "a".repeat(1 << 20);
+            let mut decoder = LineDecoder::new();
+            decoder.push(text.as_bytes());
+            assert!(!decoder.make_room());
+            decoder.push(added.as_bytes());
+            let mut lines: Vec<Line> = std::iter::from_fn(|| decoder.next_line()).collect();
+            while !decoder.make_room() {}
+            decoder.push(b"\n");
+            lines.extend(std::iter::from_fn(|| decoder.next_line()));
+            let text = text + added;
+            let expected = text
+                .split('\n')
+                .map(|line| Line::Text(line.to_owned().into()));
+            assert_eq!(lines, expected.collect::<Vec<_>>());
+        }
     }
 
     #[test]

@@ -10,25 +10,26 @@ use crate::payload::Payload;
 impl Message {
     /// Appends the message as one line of JSON text, without the line's end.
     pub fn write(&self, out: &mut Vec<u8>) {
-        let (payload, tail) = self.write_head(out);
-        if let Some(payload) = payload {
-            append_line(payload, out);
+        let rest = self.write_head(out);
+        match rest.text() {
+            Some(text) if !rest.is_one_line() => append_without_line_breaks(text, out),
+            Some(text) => out.extend_from_slice(text),
+            None => {}
         }
-        out.extend_from_slice(tail);
+        out.extend_from_slice(rest.tail());
     }
 
     /// The message as JSON text.
     pub fn to_bytes(&self) -> Bytes {
-        let mut out = Vec::with_capacity(64 + self.payload().map_or(0, |p| p.text().len()));
+        let mut out = Vec::with_capacity(64 + self.payload().map_or(0, Payload::length));
         self.write(&mut out);
         out.into()
     }
 
-    /// Appends what stands before the payload and gives the payload and what stands behind it.
+    /// Appends how the message begins, and gives what is still to be written.
     ///
     /// For whoever can write several buffers at once: a large payload need not be copied.
-    /// If it is not [one line](Payload::is_one_line), a line-based transport must use [`Message::write`].
-    pub fn write_head(&self, out: &mut Vec<u8>) -> (Option<&Payload>, &'static [u8]) {
+    pub fn write_head(&self, out: &mut Vec<u8>) -> Rest<'_> {
         match self {
             Self::Request(request) => {
                 request.id.write_head(out);
@@ -61,7 +62,7 @@ impl Message {
 
 impl Response {
     /// The same as [`Message::write_head`], for a response.
-    pub fn write_head(&self, out: &mut Vec<u8>) -> (Option<&Payload>, &'static [u8]) {
+    pub fn write_head(&self, out: &mut Vec<u8>) -> Rest<'_> {
         match &self.id {
             Some(id) => id.write_head(out),
             // An error whose request had no readable id goes without one: `null` is not an id.
@@ -90,24 +91,49 @@ impl MethodName {
     }
 }
 
-fn write_member<'a>(
-    name: &[u8],
+/// What is still to be written of a message whose beginning is.
+#[derive(Clone, Copy, Debug)]
+pub struct Rest<'a> {
     payload: Option<&'a Payload>,
-    out: &mut Vec<u8>,
-) -> (Option<&'a Payload>, &'static [u8]) {
-    if payload.is_some() {
-        out.extend_from_slice(name);
-    }
-    (payload, b"}")
+    /// How many objects of the message end behind the payload.
+    open: usize,
 }
 
-fn write_error<'a>(
-    error: &'a ErrorObject,
-    out: &mut Vec<u8>,
-) -> (Option<&'a Payload>, &'static [u8]) {
+impl<'a> Rest<'a> {
+    /// The payload, or what is large of it.
+    pub fn text(&self) -> Option<&'a Bytes> {
+        self.payload.map(Payload::last_piece)
+    }
+
+    /// Does that stand in one line? If not, a line-based transport must leave out what breaks it.
+    pub fn is_one_line(&self) -> bool {
+        self.payload.is_none_or(Payload::is_one_line)
+    }
+
+    /// What comes behind it, and ends the message.
+    pub fn tail(&self) -> &'static [u8] {
+        let open = self.open + usize::from(self.payload.is_some_and(Payload::is_open));
+        BRACES.get(..open).unwrap_or(BRACES)
+    }
+}
+
+/// A message, an error and a payload may be open.
+const BRACES: &[u8] = b"}}}";
+
+fn write_member<'a>(name: &[u8], payload: Option<&'a Payload>, out: &mut Vec<u8>) -> Rest<'a> {
+    if let Some(payload) = payload {
+        out.extend_from_slice(name);
+        out.extend_from_slice(payload.first_piece());
+    }
+    Rest { payload, open: 1 }
+}
+
+fn write_error<'a>(error: &'a ErrorObject, out: &mut Vec<u8>) -> Rest<'a> {
     out.extend_from_slice(b",\"error\":");
     write_error_head(error, out);
-    (error.data.as_ref(), b"}}")
+    let payload = error.data.as_ref();
+    out.extend_from_slice(payload.map_or(&[][..], Payload::first_piece));
+    Rest { payload, open: 2 }
 }
 
 /// An error by itself.

@@ -9,7 +9,7 @@ use std::cell::Cell;
 use bytes::Bytes;
 use serde::Serialize;
 
-use super::{Noted, Payload, Span, has_no_line_break};
+use super::{LARGE, Noted, Payload, Span, has_no_line_break};
 use crate::{json_string, json_writer};
 
 impl Payload {
@@ -57,31 +57,35 @@ impl Payload {
             has_no_more: true.into(),
             ..Noted::KNOWN.with_lines(is_one_line)
         };
-        Ok(Self { text, noted })
+        Ok(Self::of(text, noted))
     }
 
-    /// Writes such parameters from JSON text. If the arguments are from a text of one line, they are
-    /// not looked at for another.
-    pub(super) fn plain_call(name: &[u8], arguments: &[u8], was_one_line: bool) -> Self {
-        let is_one_line = has_no_line_break(name) && (was_one_line || has_no_line_break(arguments));
+    /// The parameters of a call with this name, as JSON text, and these arguments, which are those of
+    /// these parameters. If they are large and in one line, they are not copied.
+    pub(super) fn as_plain_call(&self, name: &[u8], arguments: &[u8]) -> Self {
+        let is_one_line =
+            has_no_line_break(name) && (self.is_one_line() || has_no_line_break(arguments));
+        let is_shared = is_one_line && arguments.len() >= LARGE;
         let around = BEFORE_NAME.len() + BEFORE_ARGUMENTS.len() + 1;
-        let mut text = Vec::with_capacity(around + name.len() + arguments.len());
+        let copied = if is_shared { 0 } else { arguments.len() };
+        let mut text = Vec::with_capacity(around + name.len() + copied);
         text.extend_from_slice(BEFORE_NAME);
         text.extend_from_slice(name);
         let name = Span::new(BEFORE_NAME.len(), text.len());
         text.extend_from_slice(BEFORE_ARGUMENTS);
         let start = text.len();
-        text.extend_from_slice(arguments);
-        let arguments = Span::new(start, text.len());
-        text.push(b'}');
         let noted = Noted {
             name,
-            arguments,
+            arguments: Span::new(start, start + arguments.len()),
             has_no_more: true.into(),
             ..Noted::KNOWN.with_lines(is_one_line)
         };
-        let text = text.into();
-        Self { text, noted }
+        if is_shared {
+            return Self::in_pieces(text, self.share(arguments), true, noted);
+        }
+        text.extend_from_slice(arguments);
+        text.push(b'}');
+        Self::of(text.into(), noted)
     }
 
     /// Is it known to have a name and arguments and nothing else?
@@ -98,7 +102,7 @@ impl Payload {
             && arguments.is_some()
             && name.start as usize == BEFORE_NAME.len()
             && arguments.start as usize == name.end as usize + BEFORE_ARGUMENTS.len()
-            && arguments.end as usize + 1 == self.text.len()
+            && arguments.end as usize + 1 == self.length()
     }
 }
 

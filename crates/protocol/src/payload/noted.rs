@@ -252,6 +252,19 @@ impl Noted {
         Ok(())
     }
 
+    /// Where the member of this name is, if that is known: nowhere, or there.
+    pub(super) fn place_of(&self, name: &str) -> Option<&Span> {
+        let is_result = self.is_texts.is_set() || self.is_one_text.is_set();
+        match name {
+            _ if !self.known.is_set() => None,
+            META => Some(&self.meta),
+            RESULT_TYPE => Some(&self.result_type),
+            NAME if !is_result => Some(&self.name),
+            ARGUMENTS if !is_result => Some(&self.arguments),
+            _ => None,
+        }
+    }
+
     /// May there be a member of this name?
     pub(super) fn may_have(&self, name: &str) -> bool {
         matches!(name, META | RESULT_TYPE | NAME | ARGUMENTS)

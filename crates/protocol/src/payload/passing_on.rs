@@ -26,9 +26,9 @@ impl Payload {
             Ok(passed) => return passed,
             Err(this) => this,
         };
-        let mut out = Vec::with_capacity(this.text.len() + ROOM);
+        let mut out = Vec::with_capacity(this.length() + ROOM);
         out.push(b'{');
-        for (name, value) in Members::of(&this.text) {
+        for (name, value) in Members::of(this.text()) {
             if names(name, META) {
                 push_meta(&mut out, value);
                 continue;
@@ -53,12 +53,12 @@ impl Payload {
         {
             return match self.is_plain_call() {
                 true => self.clone(),
-                false => Self::plain_call(name, arguments, self.is_one_line()),
+                false => self.as_plain_call(name, arguments),
             };
         }
-        let mut out = Vec::with_capacity(self.text.len());
+        let mut out = Vec::with_capacity(self.length());
         out.push(b'{');
-        for (name, value) in Members::of(&self.text) {
+        for (name, value) in Members::of(self.text()) {
             if !names(name, META) {
                 push_member(&mut out, name, value);
             }
@@ -92,7 +92,7 @@ impl Payload {
         if name == old_name && self.is_plain_call() {
             return Ok(self);
         }
-        Ok(Self::plain_call(name, arguments, self.is_one_line()))
+        Ok(self.as_plain_call(name, arguments))
     }
 }
 

@@ -33,11 +33,7 @@ pub fn step_down_texts(result: &Payload, to: Revision) -> Option<Payload> {
         if result.meta().is_none() && result.result_type().is_none() {
             return Some(result.clone());
         }
-        let mut text = Vec::with_capacity(texts.len() + 2);
-        text.push(b'{');
-        text.extend_from_slice(texts);
-        text.push(b'}');
-        return Some(Payload::of_texts(text, 1..1 + texts.len()));
+        return Some(result.with_only(texts));
     };
     if to != Revision::V2025_11_25 {
         // Some of these may have come later.

@@ -244,7 +244,7 @@ impl Background {
                 return TaskChange::Failed(ErrorObject::internal(reason));
             }
         };
-        if result.text().len() > self.limits.result {
+        if result.length() > self.limits.result {
             live.refusals.note("taskResult");
             return TaskChange::Failed(ErrorObject::internal(format!(
                 "the result has more than the {} bytes that are kept of a task",

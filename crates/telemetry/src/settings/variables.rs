@@ -288,6 +288,20 @@ mod tests {
     }
 
     #[test]
+    fn a_number_or_a_time_that_makes_no_sense_is_refused() {
+        for (line, is_taken) in [
+            ("OTEL_BSP_MAX_QUEUE_SIZE=1000000", true),
+            ("OTEL_BSP_MAX_QUEUE_SIZE=1000001", false),
+            ("OTEL_METRIC_EXPORT_INTERVAL=86400000", true),
+            ("OTEL_METRIC_EXPORT_INTERVAL=86400001", false),
+            ("OTEL_METRIC_EXPORT_INTERVAL=0", false),
+        ] {
+            let lines = format!("OTEL_EXPORTER_OTLP_ENDPOINT=http://a\n{line}");
+            assert_eq!(settings(&lines).is_ok(), is_taken, "{line}");
+        }
+    }
+
+    #[test]
     fn a_variable_that_is_wrong_is_named_and_its_value_is_not() {
         for (line, variable) in [
             ("OTEL_EXPORTER_OTLP_ENDPOINT=secret", ENDPOINT),

@@ -89,17 +89,16 @@ impl Body {
 
 impl From<&Message> for Body {
     fn from(message: &Message) -> Self {
-        let is_large = |payload: &Payload| payload.text().len() > LARGE;
-        if !message.payload().is_some_and(is_large) {
-            let length = message.payload().map_or(0, |payload| payload.text().len());
+        let length = message.payload().map_or(0, Payload::length);
+        if length <= LARGE {
             let mut text = Vec::with_capacity(64 + length);
             message.write(&mut text);
             return Self(Content::Own(text));
         }
         let mut head = Vec::with_capacity(64);
-        let (payload, tail) = message.write_head(&mut head);
-        let payload = payload.map(|payload| payload.text().clone());
-        let pieces = [Some(Bytes::from_static(tail)), payload, Some(head.into())];
+        let rest = message.write_head(&mut head);
+        let (text, tail) = (rest.text().cloned(), Bytes::from_static(rest.tail()));
+        let pieces = [Some(tail), text, Some(head.into())];
         Self(Content::Pieces(pieces.into_iter().flatten().collect()))
     }
 }

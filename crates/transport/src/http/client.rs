@@ -13,9 +13,9 @@
 //! Specification: RFC 9110, RFC 9112; basic/transports of each revision.
 
 use std::fmt;
+use std::future::Future;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use http::header::{AUTHORIZATION, LOCATION};
 use http::request::Parts;
 use http::{HeaderMap, Request, StatusCode, Uri};
@@ -26,6 +26,7 @@ use crate::turn::Turn;
 
 mod connect;
 mod connection;
+mod content;
 mod error;
 mod incoming;
 mod pool;
@@ -36,6 +37,7 @@ mod stream;
 mod target;
 mod tls;
 
+pub use content::Content;
 pub use error::{Phase, SendError, shown};
 pub use incoming::{BodyError, Incoming};
 pub use proxy::ProxyError;
@@ -103,8 +105,15 @@ impl HttpClient {
     ///
     /// # Errors
     /// When there is no answer, or it leads elsewhere.
-    pub async fn send(&self, request: Request<Bytes>) -> Result<Received, SendError> {
-        let (mut head, body) = request.into_parts();
+    pub fn send<C: Into<Content>>(
+        &self,
+        request: Request<C>,
+    ) -> impl Future<Output = Result<Received, SendError>> + Send {
+        let (head, content) = request.into_parts();
+        self.send_content(head, content.into())
+    }
+
+    async fn send_content(&self, mut head: Parts, content: Content) -> Result<Received, SendError> {
         use_user(&mut head);
         let has_own = head.headers.contains_key(AUTHORIZATION);
         let credentials = self.shared.credentials.as_deref().filter(|_| !has_own);
@@ -113,11 +122,11 @@ impl HttpClient {
         loop {
             let mut authorization = None;
             let received = match credentials {
-                None => self.exchange(&head, &body).await?,
+                None => self.exchange(&head, &content).await?,
                 Some(credentials) => {
                     let signed = self.authorize(credentials, &head).await?;
                     authorization = signed.headers.get(AUTHORIZATION).cloned();
-                    self.exchange(&signed, &body).await?
+                    self.exchange(&signed, &content).await?
                 }
             };
             if received.status.is_redirection() && self.shared.follows_redirects {
@@ -184,7 +193,7 @@ impl HttpClient {
     }
 
     /// One request, one answer.
-    async fn exchange(&self, head: &Parts, body: &Bytes) -> Result<Received, SendError> {
+    async fn exchange(&self, head: &Parts, content: &Content) -> Result<Received, SendError> {
         let uri = &head.uri;
         let target = Target::of(uri).map_err(|reason| SendError::Url {
             url: shown(uri),
@@ -194,7 +203,7 @@ impl HttpClient {
             if !connection.is_silent() {
                 continue;
             }
-            match connection.exchange(head, body).await {
+            match connection.exchange(head, content).await {
                 Ok(answer) => return self.receive(uri, answer, connection),
                 // It ended while it was idle. None of the request was sent.
                 Err(Unanswered {
@@ -207,7 +216,7 @@ impl HttpClient {
         // Rare beside requests, and its future is large: it would make that of each request large.
         let connecting = Box::pin(self.shared.connector.connect(&target, uri));
         let mut connection = connecting.await?;
-        match connection.exchange(head, body).await {
+        match connection.exchange(head, content).await {
             Ok(answer) => self.receive(uri, answer, connection),
             Err(unanswered) => Err(self.lost(uri, unanswered)),
         }

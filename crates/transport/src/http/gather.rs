@@ -1,16 +1,18 @@
 //! A body as it comes together: pieces as they came, or one room for all of it where its size is known.
 //!
 //! What it takes up is known before a piece is added, so that room for it can be waited for. Pieces are
-//! joined once, when all are there: a body that never ends is never joined, and while it grows nothing large
-//! is copied to where there is more room. Small ones are joined as they come, since to keep a piece
+//! joined once, when all are there, some at a time: a body that never ends is never joined, and while it grows nothing
+//! large is copied to where there is more room. Small ones are joined as they come, since to keep a piece
 //! costs as much as many of its bytes.
+
+use std::collections::VecDeque;
 
 use bytes::{Buf, BufMut, Bytes};
 
 /// What has come of a body.
 #[derive(Debug, Default)]
 pub(super) struct Gathered {
-    pieces: Vec<Bytes>,
+    pieces: VecDeque<Bytes>,
     /// Small pieces behind them.
     small: Vec<u8>,
     /// How many bytes both have.
@@ -38,14 +40,14 @@ impl Gathered {
             Some(size) if !is_first => {
                 let missing = size.saturating_sub(self.whole.len());
                 self.whole.reserve_exact(missing.max(length));
-                self.join();
+                while !self.join_some() {}
                 self.whole.put(piece);
             }
             _ if self.whole.is_empty() => {
                 self.length += length;
                 if is_first || length > SMALL_PIECE {
                     self.pass_small_on();
-                    self.pieces.push(piece.copy_to_bytes(length));
+                    self.pieces.push_back(piece.copy_to_bytes(length));
                 } else {
                     if self.small.len().saturating_add(length) > JOINED {
                         self.pass_small_on();
@@ -57,43 +59,67 @@ impl Gathered {
         }
     }
 
-    /// The pieces, as they came. None of them was announced.
+    /// The next of the pieces, as they came. None of them was announced.
     #[cfg(feature = "connect")]
-    pub(super) fn into_pieces(mut self) -> Vec<Bytes> {
+    pub(super) fn pop(&mut self) -> Option<Bytes> {
         self.pass_small_on();
-        self.pieces
+        let piece = self.pieces.pop_front()?;
+        self.length -= piece.len();
+        Some(piece)
     }
 
-    pub(super) fn into_bytes(mut self) -> Bytes {
+    /// Joins some of the pieces of a body that has come, and says whether it is one now.
+    pub(super) fn join(&mut self) -> bool {
         if self.whole.is_empty() && self.small.is_empty() && self.pieces.len() <= 1 {
-            return self.pieces.pop().unwrap_or_default();
+            return true;
         }
         self.whole.reserve_exact(self.length);
-        self.join();
-        self.whole.into()
+        self.join_some()
     }
 
-    /// Moves the pieces to where everything is. Each is given back as soon as it is there.
-    fn join(&mut self) {
-        for piece in std::mem::take(&mut self.pieces) {
-            self.whole.extend_from_slice(&piece);
+    /// The body, which is [joined](Self::join) if it was not.
+    pub(super) fn into_bytes(mut self) -> Bytes {
+        while !self.join() {}
+        match self.pieces.pop_front() {
+            Some(piece) => piece,
+            None => self.whole.into(),
         }
+    }
+
+    /// Moves some of the pieces to where everything is, and says whether that was all. Each is given
+    /// back as soon as it is there.
+    fn join_some(&mut self) -> bool {
+        let mut moved = 0;
+        while moved < STEP
+            && let Some(piece) = self.pieces.pop_front()
+        {
+            self.whole.extend_from_slice(&piece);
+            moved += piece.len();
+        }
+        self.length -= moved;
+        if !self.pieces.is_empty() {
+            return false;
+        }
+        self.length -= self.small.len();
         self.whole.append(&mut self.small);
         self.small = Vec::new();
-        self.length = 0;
+        true
     }
 
     /// Makes a piece of the small ones, without room for more.
     fn pass_small_on(&mut self) {
         if !self.small.is_empty() {
             let joined = std::mem::take(&mut self.small).into_boxed_slice();
-            self.pieces.push(joined.into());
+            self.pieces.push_back(joined.into());
         }
     }
 }
 
 /// A piece of no more than this is copied. To keep one by itself costs about 64 bytes.
 const SMALL_PIECE: usize = 2 * 1024;
+
+/// About so many bytes are joined in one step.
+const STEP: usize = 256 * 1024;
 
 /// So many bytes of small pieces become one.
 const JOINED: usize = 16 * 1024;
@@ -143,6 +169,27 @@ mod tests {
         }
         assert_eq!(announced.into_bytes(), pieces.concat());
         assert_eq!(body.into_bytes(), pieces.concat());
+    }
+
+    #[test]
+    fn a_large_body_is_joined_in_steps() {
+        let pieces: Vec<Vec<u8>> = (0..20).map(|place| vec![place; STEP / 2]).collect();
+        let mut body = Gathered::default();
+        for piece in &pieces {
+            body.add(&**piece, None);
+        }
+        body.add(&b"end"[..], None);
+        let length = body.len();
+        let mut steps = 1;
+        while !body.join() {
+            steps += 1;
+            assert_eq!((body.len(), body.whole.capacity()), (length, length));
+        }
+        assert_eq!(steps, 10);
+        assert_eq!(
+            body.into_bytes(),
+            [pieces.concat(), b"end".to_vec()].concat()
+        );
     }
 
     #[test]

@@ -99,6 +99,9 @@ where
         match step.await? {
             Step::Whole => {
                 let is_large = received.gathered.len() >= LargeFrame::FROM;
+                while !received.gathered.join() {
+                    received.turn.wait().await;
+                }
                 let text = received.gathered.into_bytes();
                 if !is_large {
                     return Ok(Whole::Small(text));

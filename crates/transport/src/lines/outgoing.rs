@@ -9,9 +9,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bytes::{Buf, Bytes};
-use switchboard_protocol::Payload;
 use switchboard_protocol::framing::write_line;
-use switchboard_protocol::jsonrpc::{Message, Response};
+use switchboard_protocol::jsonrpc::{Message, Response, Rest};
 use tokio::io::AsyncWrite;
 
 /// Bytes in the order in which they are written.
@@ -36,14 +35,14 @@ struct Large {
 impl Outgoing {
     /// Appends a message without the end of its line.
     pub(super) fn push(&mut self, message: &Message) {
-        let (payload, tail) = message.write_head(&mut self.text);
-        self.push_rest(payload, tail);
+        let rest = message.write_head(&mut self.text);
+        self.push_rest(rest);
     }
 
     /// Appends a response without the end of its line.
     pub(super) fn push_response(&mut self, response: &Response) {
-        let (payload, tail) = response.write_head(&mut self.text);
-        self.push_rest(payload, tail);
+        let rest = response.write_head(&mut self.text);
+        self.push_rest(rest);
     }
 
     /// What stands between the messages, to be appended to: one line without its end.
@@ -51,11 +50,11 @@ impl Outgoing {
         &mut self.text
     }
 
-    fn push_rest(&mut self, payload: Option<&Payload>, tail: &[u8]) {
-        if let Some(payload) = payload {
-            self.push_payload(payload);
+    fn push_rest(&mut self, rest: Rest<'_>) {
+        if let Some(text) = rest.text() {
+            self.push_text(text, rest.is_one_line());
         }
-        self.text.extend_from_slice(tail);
+        self.text.extend_from_slice(rest.tail());
     }
 
     /// Appends an array of answers without the end of its line.
@@ -118,9 +117,8 @@ impl Outgoing {
         self.forget_written();
     }
 
-    fn push_payload(&mut self, payload: &Payload) {
-        let text = payload.text();
-        if !payload.is_one_line() {
+    fn push_text(&mut self, text: &Bytes, is_one_line: bool) {
+        if !is_one_line {
             write_line(text, &mut self.text);
             // The line goes on behind the payload.
             self.text.pop();
@@ -194,6 +192,7 @@ const MOST_SLICES: usize = 16;
 
 #[cfg(test)]
 mod tests {
+    use switchboard_protocol::Payload;
     use switchboard_protocol::jsonrpc::RequestId;
 
     use super::*;

@@ -25,7 +25,9 @@ use switchboard_protocol::jsonrpc::{
 };
 use switchboard_protocol::machine::Lane;
 use switchboard_protocol::machine::client::LaneEnd;
-use switchboard_transport::http::client::{BodyError, HttpClient, Incoming, Received, SendError};
+use switchboard_transport::http::client::{
+    BodyError, Content, HttpClient, Incoming, Received, SendError,
+};
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 
@@ -69,20 +71,20 @@ impl Place {
         FrameReader::new(self.limits).read_large(large)
     }
 
-    pub(super) fn post(&self, uri: Uri, headers: HeaderMap, body: Bytes) -> Request<Bytes> {
-        self.request(Verb::POST, uri, headers, body)
+    pub(super) fn post(&self, uri: Uri, headers: HeaderMap, content: Content) -> Request<Content> {
+        self.request(Verb::POST, uri, headers, content)
     }
 
-    pub(super) fn get(&self, headers: HeaderMap) -> Request<Bytes> {
-        self.request(Verb::GET, self.uri.clone(), headers, Bytes::new())
+    pub(super) fn get(&self, headers: HeaderMap) -> Request<Content> {
+        self.request(Verb::GET, self.uri.clone(), headers, Content::default())
     }
 
-    pub(super) fn delete(&self, headers: HeaderMap) -> Request<Bytes> {
-        self.request(Verb::DELETE, self.uri.clone(), headers, Bytes::new())
+    pub(super) fn delete(&self, headers: HeaderMap) -> Request<Content> {
+        self.request(Verb::DELETE, self.uri.clone(), headers, Content::default())
     }
 
-    fn request(&self, verb: Verb, uri: Uri, own: HeaderMap, body: Bytes) -> Request<Bytes> {
-        let mut request = Request::new(body);
+    fn request(&self, verb: Verb, uri: Uri, own: HeaderMap, content: Content) -> Request<Content> {
+        let mut request = Request::new(content);
         *request.method_mut() = verb;
         *request.uri_mut() = uri;
         *request.headers_mut() = match own.contains_key(USER_AGENT) {
@@ -110,7 +112,7 @@ pub(super) struct Post {
     pub(super) place: Arc<Place>,
     pub(super) events: mpsc::Sender<Event>,
     pub(super) lane: Lane,
-    pub(super) request: Request<Bytes>,
+    pub(super) request: Request<Content>,
     pub(super) wants_answer: bool,
     /// Whether it does no harm to post it twice.
     pub(super) may_repeat: bool,
@@ -246,7 +248,7 @@ impl Post {
     }
 
     /// Posts it again if the connection breaks. The first time at once: others may work.
-    async fn insist(&self, request: Request<Bytes>) -> Result<Received, SendError> {
+    async fn insist(&self, request: Request<Content>) -> Result<Received, SendError> {
         let mut attempts = 0;
         loop {
             let sent = self.place.client.send(request.clone()).await;

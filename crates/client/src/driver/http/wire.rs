@@ -15,6 +15,7 @@ use switchboard_protocol::jsonrpc::{Message, MethodName};
 use switchboard_protocol::machine::Lane;
 use switchboard_protocol::machine::client::{Agreed, Departure};
 use switchboard_protocol::{Era, Method, Payload, RawJson, Revision};
+use switchboard_transport::http::client::Content;
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
 
@@ -203,7 +204,7 @@ impl HttpWire {
             place: Arc::clone(&self.place),
             events: self.events.clone(),
             lane,
-            request: self.place.post(uri, headers, letter.body),
+            request: self.place.post(uri, headers, letter.content),
             wants_answer: is_request && !self.is_old,
             may_repeat,
             revision: (!is_stateless).then_some(self.agreed).flatten(),
@@ -289,7 +290,7 @@ struct Letter<'a> {
     method: Option<&'a MethodName>,
     params: Option<&'a Payload>,
     is_request: bool,
-    body: Bytes,
+    content: Content,
 }
 
 impl Letter<'_> {
@@ -308,20 +309,25 @@ impl<'a> From<&'a Message> for Letter<'a> {
                 Message::Response(_) => None,
             },
             is_request: matches!(message, Message::Request(_)),
-            body: message.to_bytes(),
+            content: message.into(),
         }
     }
 }
 
 impl<'a> From<&'a Departure<'a>> for Letter<'a> {
     fn from(request: &'a Departure<'a>) -> Self {
-        let mut body = Vec::with_capacity(request.length());
-        request.write(&mut body);
+        let content = if request.length() < Content::LARGE {
+            let mut text = Vec::with_capacity(request.length());
+            request.write(&mut text);
+            Bytes::from(text).into()
+        } else {
+            Content::from(&request.request().into())
+        };
         Self {
             method: Some(request.method()),
             params: request.params(),
             is_request: true,
-            body: body.into(),
+            content,
         }
     }
 }

@@ -47,7 +47,7 @@ impl EndedCalls {
         };
         let task = ended.task();
         let mut kept = self.kept();
-        kept.bytes = kept.bytes.saturating_add(ended.result.text().len());
+        kept.bytes = kept.bytes.saturating_add(ended.result.length());
         kept.calls.push_back(ended);
         while kept.calls.len() > MOST || kept.bytes > MOST_BYTES {
             refusals.note("endedTasks");
@@ -77,15 +77,14 @@ impl EndedCalls {
 impl Kept {
     fn drop_oldest(&mut self) {
         if let Some(oldest) = self.calls.pop_front() {
-            self.bytes = self.bytes.saturating_sub(oldest.result.text().len());
+            self.bytes = self.bytes.saturating_sub(oldest.result.length());
         }
     }
 }
 
 impl Ended {
     fn task(&self) -> Task {
-        let has_failed = self.result.member("isError") == Some(b"true");
-        let status = match has_failed {
+        let status = match self.result.is_error() {
             true => TaskStatus::Failed,
             false => TaskStatus::Completed,
         };

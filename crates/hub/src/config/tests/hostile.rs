@@ -49,6 +49,26 @@ fn zero_bytes_are_refused() {
 }
 
 #[test]
+fn a_server_entry_has_no_more_headers_than_are_taken() {
+    for (count, expected) in [
+        (100, Vec::new()),
+        (
+            101,
+            vec![r#"mcp.json:1:58: server "a": "headers" expects at most 100 headers"#],
+        ),
+    ] {
+        let headers: Vec<String> = (0..count)
+            .map(|number| format!(r#""A{number}": "x""#))
+            .collect();
+        let config = read(&format!(
+            r#"{{"mcpServers": {{"a": {{"url": "https://e.com", "headers": {{{}}}}}}}}}"#,
+            headers.join(", ")
+        ));
+        assert_eq!(texts(&config), expected, "{count}");
+    }
+}
+
+#[test]
 fn what_no_variable_can_be_called_is_refused() {
     for name in ["", r"\u0000", "A=B", "A}", "${A}"] {
         let server = format!(r#"{{"url": "https://e.com", "bearerTokenEnv": "{name}"}}"#);

@@ -43,12 +43,14 @@ impl Departure<'_> {
     /// About how long it is.
     pub fn length(&self) -> usize {
         let meta = self.meta.map_or(0, MetaText::length);
-        meta + self.params.map_or(0, |params| params.text().len()) + AROUND
+        meta + self.params.map_or(0, Payload::length) + AROUND
     }
 
     /// Appends the request as one line of JSON text, without the line's end.
     pub fn write(&self, out: &mut Vec<u8>) {
-        if self.params.is_some_and(|params| !params.is_one_line()) {
+        if let Some(params) = self.params
+            && (params.is_in_pieces() || !params.is_one_line())
+        {
             return Message::from(self.request()).write(out);
         }
         let mut digits = itoa::Buffer::new();

@@ -444,7 +444,7 @@ impl ClientMachine {
 }
 
 fn size_of(params: Option<&Payload>) -> usize {
-    params.map_or(0, |params| params.text().len())
+    params.map_or(0, |params| params.length())
 }
 
 fn reply(id: RequestId, outcome: Result<Payload, ErrorObject>) -> Output {

@@ -17,12 +17,13 @@ use std::io::{self, IoSlice};
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, ready};
 
-use bytes::{Bytes, BytesMut};
+use bytes::BytesMut;
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use switchboard_protocol::http::negotiate::Format;
 use tokio::io::{AsyncReadExt, AsyncWrite};
 
+use super::content::Content;
 use super::proxy::ProxyServer;
 use super::stream::Stream;
 use super::target::Target;
@@ -102,22 +103,21 @@ impl Connection {
     pub(super) async fn exchange(
         &mut self,
         head: &Parts,
-        body: &Bytes,
+        content: &Content,
     ) -> Result<Answer, Unanswered> {
         self.outgoing.clear();
         let mut outgoing = std::mem::take(&mut self.outgoing);
-        request::write_head(&mut outgoing, head, body.len(), self);
+        request::write_head(&mut outgoing, head, content.length(), self);
         // One write is worth a copy, up to a point.
-        let rest = match body.len() <= LARGEST_COPY {
-            true => {
-                outgoing.extend_from_slice(body);
-                &[]
-            }
-            false => &body[..],
-        };
+        let [front, mut text, mut tail] = content.pieces();
+        outgoing.extend_from_slice(front);
+        if content.length() <= LARGEST_COPY {
+            outgoing.extend_from_slice(text);
+            outgoing.extend_from_slice(tail);
+            (text, tail) = (&[], &[]);
+        }
         let mut sending = Sending {
-            head: &outgoing,
-            rest,
+            pieces: [&outgoing, text, tail],
             written: 0,
             error: None,
         };
@@ -234,27 +234,23 @@ impl Connection {
 
 /// A request that is being written.
 struct Sending<'a> {
-    head: &'a [u8],
-    rest: &'a [u8],
+    pieces: [&'a [u8]; 3],
     written: usize,
     error: Option<io::Error>,
 }
 
-impl Sending<'_> {
+impl<'a> Sending<'a> {
     /// Ready when there is nothing left to do, which an error also is.
     fn poll_write(&mut self, cx: &mut Context<'_>, stream: &mut Stream) -> Poll<()> {
         if self.error.is_some() {
             return Poll::Ready(());
         }
         let outcome = loop {
-            let head = self.head.get(self.written..).unwrap_or_default();
-            let start = self.written.saturating_sub(self.head.len());
-            let rest = self.rest.get(start..).unwrap_or_default();
-            let written = match (head, rest) {
-                ([], []) => break ready!(Pin::new(stream).poll_flush(cx)),
-                (head, []) => Pin::new(&mut *stream).poll_write(cx, head),
-                (head, rest) => {
-                    let buffers = [IoSlice::new(head), IoSlice::new(rest)];
+            let written = match self.left() {
+                ([], _) => break ready!(Pin::new(stream).poll_flush(cx)),
+                (one, []) => Pin::new(&mut *stream).poll_write(cx, one),
+                (one, next) => {
+                    let buffers = [IoSlice::new(one), IoSlice::new(next)];
                     Pin::new(&mut *stream).poll_write_vectored(cx, &buffers)
                 }
             };
@@ -266,6 +262,18 @@ impl Sending<'_> {
         };
         self.error = outcome.err();
         Poll::Ready(())
+    }
+
+    /// What is still to be written of the first piece that has something left, and of the next.
+    fn left(&self) -> (&'a [u8], &'a [u8]) {
+        let mut written = self.written;
+        let mut left = self.pieces.iter().filter_map(|piece| {
+            let start = written.min(piece.len());
+            written -= start;
+            piece.get(start..).filter(|left| !left.is_empty())
+        });
+        let mut next = || left.next().unwrap_or_default();
+        (next(), next())
     }
 }
 

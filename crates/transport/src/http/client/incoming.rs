@@ -95,6 +95,9 @@ impl Incoming {
             self.place.grow(self.pool.room(), size).await;
             gathered.add(part, announced);
         }
+        while !gathered.join() {
+            self.turn.wait().await;
+        }
         Ok(gathered.into_bytes())
     }
 
@@ -130,7 +133,9 @@ impl Incoming {
                 }
                 let size = self.size_with(part);
                 self.place.grow(self.pool.room(), size).await;
-                self.take_part();
+                while !self.take_some() {
+                    self.turn.wait().await;
+                }
                 continue;
             }
             match self.next_part().await {
@@ -186,23 +191,36 @@ impl Incoming {
         }
     }
 
-    /// Gives the part that waits to the decoder, with what was kept before it, or keeps it too.
-    fn take_part(&mut self) {
-        let part = self.part.take().unwrap_or_default();
+    /// Gives the part that waits to the decoder, with what was kept before it, or keeps it too. False if there is
+    /// more to give.
+    fn take_some(&mut self) -> bool {
+        let Some(part) = self.part.take() else {
+            return true;
+        };
         if self.is_kept(&part) {
             self.line.get_or_insert_default().add(part, None);
-            return;
+            return true;
         }
         let held = self.kept().saturating_add(part.len());
-        let line = self.line.take();
         let Some(decoder) = &mut self.decoder else {
-            return;
+            return true;
         };
         decoder.reserve(held);
-        for part in line.map_or_else(Vec::new, |line| line.into_pieces()) {
-            decoder.push(&part);
+        let mut given = 0;
+        while let Some(line) = &mut self.line {
+            let Some(piece) = line.pop() else {
+                self.line = None;
+                break;
+            };
+            decoder.push(&piece);
+            given += piece.len();
+            if given >= AT_ONCE {
+                self.part = Some(part);
+                return false;
+            }
         }
         decoder.push(&part);
+        true
     }
 
     /// The id to resume the stream from, if its events have any.
@@ -358,6 +376,9 @@ fn unexpected_encoding(headers: &HeaderMap) -> Option<Box<str>> {
 }
 
 const LONGEST_NAME: usize = 64;
+
+/// About so much of a long line is joined in one step.
+const AT_ONCE: usize = 256 * 1024;
 
 /// Of a line that goes on, what is longer is not moved to where there is more room again and again.
 const LONG: usize = 64 * 1024;

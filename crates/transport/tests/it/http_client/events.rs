@@ -144,7 +144,7 @@ async fn our_own_server_is_understood_and_sees_a_stream_dropped() {
             .header("content-type", "application/json")
             .header("accept", "application/json, text/event-stream")
             .header("mcp-session-id", "s1")
-            .body(body.into())
+            .body(bytes::Bytes::from(body))
             .unwrap()
     };
     for _ in 0..3 {
