@@ -15,6 +15,7 @@ mod rules;
 mod standing;
 mod telemetry;
 
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
@@ -98,6 +99,8 @@ pub(crate) async fn run(args: &Serve, app: &App) -> Result<Outcome, Failure> {
         reloads,
     });
     let ending = watch::Sender::new(false);
+    // Whoever reads where it listens may ask it from then on.
+    let desk = Desk::open();
     let served = serve(args, &standing, &gateway, ending.subscribe());
     let following = async {
         let reloading = async {
@@ -106,7 +109,7 @@ pub(crate) async fn run(args: &Serve, app: &App) -> Result<Outcome, Failure> {
                 None => std::future::pending().await,
             }
         };
-        tokio::join!(journal.follow(events), reloading, answer(&standing));
+        tokio::join!(journal.follow(events), reloading, answer(&standing, desk));
         std::future::pending().await
     };
     let outcome = tokio::select! {
@@ -138,8 +141,8 @@ async fn find(args: &Serve, app: &App) -> Result<(Source, Option<FileWatch>), Fa
 }
 
 /// Answers those who ask how it stands.
-async fn answer(standing: &Arc<Standing>) {
-    match Desk::open() {
+async fn answer(standing: &Arc<Standing>, desk: io::Result<Desk>) {
+    match desk {
         Ok(desk) => desk.run(Arc::clone(standing)).await,
         Err(error) => {
             let reason = format!("`switchboard status` will not find it: {error}");

@@ -5,6 +5,9 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use rustix::io::Errno;
+use rustix::process::{Pid, test_kill_process};
+
 /// The folder, made if it is not there.
 ///
 /// # Errors
@@ -36,6 +39,15 @@ pub(super) fn sockets() -> Vec<PathBuf> {
 /// The socket of this process.
 pub(super) fn own(folder: &Path) -> PathBuf {
     folder.join(format!("{}.{ENDING}", std::process::id()))
+}
+
+/// Is the process gone that made it? One that is there may be about to listen.
+pub(super) fn is_left_over(socket: &Path) -> bool {
+    let number = socket
+        .file_stem()
+        .and_then(|name| name.to_str()?.parse().ok());
+    let process = number.and_then(Pid::from_raw);
+    process.is_none_or(|process| test_kill_process(process) == Err(Errno::SRCH))
 }
 
 /// Lets nobody but the user open it.

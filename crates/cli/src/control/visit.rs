@@ -42,7 +42,10 @@ pub(crate) async fn find_all(
         match Visit::to(&socket).await {
             Ok(visit) => found.push(visit),
             // Nobody listens: it was killed before it could tidy up.
-            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+            Err(error)
+                if error.kind() == io::ErrorKind::ConnectionRefused
+                    && place::is_left_over(&socket) =>
+            {
                 let _ = std::fs::remove_file(&socket);
             }
             Err(_) => {}

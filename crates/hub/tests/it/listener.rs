@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::Interest;
-use tracing::{Event, Metadata, Subscriber};
+use tracing::{Dispatch, Event, Metadata, Subscriber};
 
 /// All spans so far, as their names and fields.
 #[derive(Clone, Default)]
@@ -20,7 +20,18 @@ pub(crate) struct Span {
     pub(crate) fields: BTreeMap<&'static str, String>,
 }
 
+/// While there are fewer than two, `tracing` lets the thread that comes to a span first say whether
+/// anybody will ever listen to it.
+static ALWAYS: LazyLock<[Dispatch; 2]> =
+    LazyLock::new(|| [(); 2].map(|()| Dispatch::new(Listener::default())));
+
 impl Listener {
+    /// Nobody listens yet: give it to `tracing`.
+    pub(crate) fn new() -> Self {
+        LazyLock::force(&ALWAYS);
+        Self::default()
+    }
+
     /// What the one span says, in the order of its fields.
     pub(crate) fn one(&self) -> BTreeMap<&'static str, String> {
         let mut spans = self.spans.lock().unwrap();

@@ -32,7 +32,7 @@ fn a_call_of_a_tool_says_what_the_conventions_want() {
     meter.set_endpoint(Endpoint::http(
         "https://user:secret@example.com/mcp?key=secret",
     ));
-    let listener = Listener::default();
+    let listener = Listener::new();
     with_default(listener.clone(), || {
         let mut trace = CallTrace::begin(&meter, Subject::Tool("create_issue"), None);
         trace.sent(switchboard_client::Revision::V2026_07_28);
@@ -67,7 +67,7 @@ fn a_call_that_fails_says_how_and_below_which_span() {
     let meter = metrics.server("files");
     meter.set_endpoint(Endpoint::pipe());
     let parent = TraceContext::parse(PARENT).unwrap().with_state("a=1");
-    let listener = Listener::default();
+    let listener = Listener::new();
     let operation = Subject::Resource("file:///a.txt?token=secret");
     let told = with_default(listener.clone(), || {
         let trace = CallTrace::begin(&meter, operation, Some(&parent));
@@ -107,7 +107,7 @@ fn a_call_that_fails_says_how_and_below_which_span() {
 fn a_call_that_nobody_waits_for_any_more_is_cancelled() {
     let metrics = Metrics::new();
     let meter = metrics.server("slow");
-    let listener = Listener::default();
+    let listener = Listener::new();
     with_default(listener.clone(), || {
         drop(CallTrace::begin(&meter, Subject::Prompt("plan"), None));
     });
@@ -139,7 +139,7 @@ fn without_anybody_who_listens_a_parent_is_passed_on_and_the_rest_is_counted() {
 fn a_trace_that_is_not_recorded_is_not_recorded_further_on() {
     let meter = Metrics::new().server("quiet");
     let parent = TraceContext::parse(PARENT).unwrap().with_sampled(false);
-    let listener = Listener::default();
+    let listener = Listener::new();
     with_default(listener.clone(), || {
         let trace = CallTrace::begin(&meter, Subject::Tool("add"), Some(&parent));
         assert!(!trace.context().unwrap().is_sampled());
@@ -199,7 +199,7 @@ async fn a_server_is_told_the_trace_of_its_call() {
 #[tokio::test]
 async fn calls_of_a_hub_are_traced_and_counted() {
     let hub = hub([server("one"), server("two")]).await;
-    let listener = Listener::default();
+    let listener = Listener::new();
     let listening = tracing::subscriber::set_default(listener.clone());
     let parent = TraceContext::parse(PARENT).unwrap();
     let result = hub.call_on("one", "meta").parent(parent).await.unwrap();

@@ -105,22 +105,8 @@ impl Connection {
         head: &Parts,
         content: &Content,
     ) -> Result<Answer, Unanswered> {
-        self.outgoing.clear();
         let mut outgoing = std::mem::take(&mut self.outgoing);
-        request::write_head(&mut outgoing, head, content.length(), self);
-        // One write is worth a copy, up to a point.
-        let [front, mut text, mut tail] = content.pieces();
-        outgoing.extend_from_slice(front);
-        if content.length() <= LARGEST_COPY {
-            outgoing.extend_from_slice(text);
-            outgoing.extend_from_slice(tail);
-            (text, tail) = (&[], &[]);
-        }
-        let mut sending = Sending {
-            pieces: [&outgoing, text, tail],
-            written: 0,
-            error: None,
-        };
+        let mut sending = self.begin(&mut outgoing, head, content);
         let mut checked = 0;
         let outcome = poll_fn(|cx| {
             // A server may answer before it has read everything, so reading does not wait.
@@ -147,6 +133,31 @@ impl Connection {
             (Err(fault), _) => fault,
         };
         Err(Unanswered { was_sent, fault })
+    }
+
+    /// What is written of a request. What does not stand elsewhere goes into the buffer.
+    fn begin<'a>(
+        &self,
+        outgoing: &'a mut Vec<u8>,
+        head: &Parts,
+        content: &'a Content,
+    ) -> Sending<'a> {
+        outgoing.clear();
+        let length = content.length();
+        request::write_head(outgoing, head, length, self);
+        // One write is worth a copy, up to a point.
+        let [front, mut text, mut tail] = content.pieces();
+        outgoing.extend_from_slice(front);
+        if length <= LARGEST_COPY {
+            outgoing.extend_from_slice(text);
+            outgoing.extend_from_slice(tail);
+            (text, tail) = (&[], &[]);
+        }
+        Sending {
+            pieces: [outgoing, text, tail],
+            written: 0,
+            error: None,
+        }
     }
 
     /// After an answer was read to its end: can it be asked again?
