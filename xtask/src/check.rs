@@ -10,7 +10,7 @@ use crate::process::{self, Show};
 use crate::report::{self, Outcome, Report};
 use crate::workspace::{Package, Workspace};
 use crate::{
-    budget, deny, duplicates, fault_matrix, interop, libtest, simulate, skips, soak, tools,
+    budget, deny, duplicates, fault_matrix, interop, libtest, mutants, simulate, skips, soak, tools,
 };
 
 /// One thing the check looks at.
@@ -230,6 +230,7 @@ fn for_each_manifest(workspace: &Workspace, body: impl Fn(&str) -> Result<(), St
     let manifests = [
         "Cargo.toml",
         FUZZ_MANIFEST,
+        mutants::MANIFEST,
         tools::RMCP_MANIFEST,
         tools::SERVERS_MANIFEST,
     ];

@@ -1,5 +1,5 @@
 //! The workspace's own commands: `cargo xtask check`, `interop`, `bench`, `simulate`, `fuzz`,
-//! `soak`, `breaks`, `dist`, `pictures`.
+//! `soak`, `breaks`, `mutants`, `dist`, `pictures`.
 //!
 //! This file reads the command line and turns the outcome into an exit code.
 //! What a command does is in the file of its name; only `report.rs` prints.
@@ -18,6 +18,7 @@ mod fault_matrix;
 mod fuzz;
 mod interop;
 mod libtest;
+mod mutants;
 mod pictures;
 mod process;
 mod report;
@@ -81,6 +82,7 @@ fn main() -> ExitCode {
         ["fuzz", words @ ..] => single("fuzz", || fuzz::run(&workspace, words)),
         ["soak", options @ ..] => single("soak", || soak::run(&workspace, options)),
         ["breaks", names @ ..] => single("breaks", || breaks::run(&workspace, names)),
+        ["mutants", words @ ..] => single("mutants", || mutants::run(&workspace, words)),
         ["dist", words @ ..] => single("dist", || dist::run(&workspace, words)),
         ["pictures"] => single("pictures", || pictures::run(&workspace)),
         _ => return refuse(&format!("unknown command: {}", words.join(" "))),
@@ -142,6 +144,11 @@ cargo xtask <command>
   soak kills       kill -9 of servers, gateways and commands: who lives on, what is torn
   breaks           breaks the code in named ways, one at a time: a test must fail each time
   breaks <name> …  only these; an unknown name lists them
+  mutants PACKAGE  every mutant of cargo-mutants, in one build: protocol, hub; what survives
+                   must be explained in mutants/explained
+    --only TEXT    only those with this in their names
+    --resume       without those that were tried by the last run
+    --rest         what cannot be switched, too: a build for each of these
   dist             the program for others, what it is made of (CycloneDX), and their sums
     --sbom         only what it is made of
     --twice        in two places, and compares: the bytes must be the same

@@ -94,7 +94,8 @@ impl Payload {
             arguments: Span::new(1, 1 + texts.len()),
             ..Noted::KNOWN.with_lines(true)
         };
-        if texts.len() >= LARGE {
+        // A small piece does not keep a large text.
+        if texts.len() >= LARGE && texts.len() >= self.length() / 2 {
             return Self::in_pieces(b"{".to_vec(), self.share(texts), true, noted);
         }
         let mut text = Vec::with_capacity(texts.len() + 2);
@@ -130,12 +131,17 @@ impl Payload {
     /// Reads the value that comes next and notes what is often asked for.
     pub(crate) fn scan(frame: &Bytes, scanner: &mut Scanner<'_>) -> Result<Self, Fault> {
         let (part, noted) = Noted::scan(scanner, None)?;
-        Ok(Self::of(frame.slice(part), noted))
+        Ok(Self::of_frame(frame.clone(), &part, noted))
     }
 
     /// Makes what was noted of a part of a frame its payload, without a count of another owner.
     #[inline(always)]
     pub(crate) fn of_frame(mut frame: Bytes, part: &Range<usize>, noted: Noted) -> Self {
+        // What is held is what is counted: a small payload does not keep a large frame.
+        if frame.len() > LARGE && part.len() < frame.len() / 2 {
+            let text = frame.get(part.clone()).unwrap_or_default();
+            return Self::of(Bytes::copy_from_slice(text), noted);
+        }
         frame.truncate(part.end);
         frame.advance(part.start.min(part.end));
         Self::of(frame, noted)

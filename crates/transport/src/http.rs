@@ -37,6 +37,7 @@ mod route;
 mod server;
 mod session_limits;
 mod settings;
+mod socket;
 
 pub use access::{Access, Challenge, ChallengeError, Denied, Identifying, Principal, is_scope};
 pub use answer::{accepted, busy, event_stream, json, no_content, refuse};

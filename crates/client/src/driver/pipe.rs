@@ -212,6 +212,10 @@ where
                 return Poll::Pending;
             }
             if is_heard && !self.is_read {
+                // To move a large line to where there is more room takes its time.
+                if self.lines.is_making_room() {
+                    ready!(self.turn.poll(cx));
+                }
                 match self.lines.poll_read(cx) {
                     Poll::Ready(Ok(true)) => {
                         reads += 1;

@@ -166,7 +166,7 @@ pub(super) const LARGE: usize = 16 * 1024;
 mod tests {
     use super::*;
     use crate::envelope::prepend;
-    use crate::jsonrpc::{Limits, Message, Response};
+    use crate::jsonrpc::{Frame, Limits, Message, Response};
 
     /// The arguments of a call or the content of a result, so large that they are not copied.
     fn large() -> String {
@@ -266,6 +266,34 @@ mod tests {
                 &format!(r#"{{"_meta":{{"progressToken":7}},"name":"c","arguments":{arguments}}}"#),
             );
         }
+    }
+
+    #[test]
+    fn a_small_part_does_not_keep_what_it_came_in() {
+        let strange = "y".repeat(4 * LARGE);
+        let texts = format!(r#""content":{}"#, large());
+        let (small, large) = (format!("{{{texts}}}"), format!("{{{texts},{texts}}}"));
+        for (result, is_copied) in [
+            (small, true),
+            (large.replacen("content", "other", 1), false),
+        ] {
+            let frame = format!(r#"{{"jsonrpc":"2.0","id":1,"x":"{strange}","result":{result}}}"#);
+            let frame = match is_copied {
+                true => Bytes::from(frame),
+                false => Bytes::from(frame.replace(&strange, "")),
+            };
+            let Ok(Frame::Single(message)) = Frame::read(&frame, &Limits::default()) else {
+                panic!("{result}");
+            };
+            let payload = message.payload().unwrap();
+            assert_eq!(*payload.text(), result);
+            let (place, text) = (frame.as_ptr_range(), payload.text().as_ptr());
+            assert_eq!(!place.contains(&text), is_copied);
+        }
+        let whole = read(&format!(r#"{{{texts},"structuredContent":"{strange}"}}"#));
+        let only = whole.with_only(texts.as_bytes());
+        assert!(!only.is_in_pieces());
+        assert_eq!(only, read(&format!("{{{texts}}}")));
     }
 
     #[test]

@@ -283,7 +283,12 @@ fn one_event(conversation: &Conversation, message: &Message) -> Response<Body> {
 
 /// The answers of a batch.
 fn array(responses: Vec<jsonrpc::Response>) -> Bytes {
-    let mut text = vec![b'['];
+    let payloads = responses.iter().map(|response| match &response.outcome {
+        Ok(result) => result.length(),
+        Err(_) => 0,
+    });
+    let mut text = Vec::with_capacity(2 + payloads.map(|length| length + 64).sum::<usize>());
+    text.push(b'[');
     for (place, response) in responses.into_iter().enumerate() {
         if place > 0 {
             text.push(b',');

@@ -55,9 +55,18 @@ impl HttpServer {
     /// # Panics
     /// For an unknown kind, or without a free port.
     pub fn start(role: &Role) -> Self {
+        Self::start_prepared(role, |_| {})
+    }
+
+    /// The same, with something done to the socket from which its connections come.
+    ///
+    /// # Panics
+    /// As [`start`](Self::start).
+    pub fn start_prepared(role: &Role, prepare: impl FnOnce(&TcpListener)) -> Self {
         let kind = kinds().find(|kind| kind.name == role.kind);
         let kind = kind.unwrap_or_else(|| panic!("no kind {:?} of HTTP server", role.kind));
         let (listener, address) = listen();
+        prepare(&listener);
         let (other, elsewhere) = listen();
         let shared = Arc::new(Shared::new(role, kind.defect, address, elsewhere));
         let (here, there) = (Arc::clone(&shared), Arc::clone(&shared));

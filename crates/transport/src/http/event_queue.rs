@@ -14,6 +14,7 @@ use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
+use switchboard_protocol::Payload;
 use switchboard_protocol::framing::EventId;
 use switchboard_protocol::jsonrpc::Message;
 use tokio::time::{Instant, Sleep};
@@ -65,7 +66,9 @@ pub fn events(settings: &StreamSettings) -> (EventSender, Body) {
 
 /// A message as an event, in bytes, with an id if the stream can be resumed.
 pub fn message_event(message: &Message, id: Option<&EventId>) -> Bytes {
-    let mut out = Vec::with_capacity(128);
+    // All of it, so that a large one is not moved while it is written.
+    let length = message.payload().map_or(0, Payload::length);
+    let mut out = Vec::with_capacity(length + 192);
     if let Some(id) = id {
         out.extend_from_slice(b"id: ");
         out.extend_from_slice(id.as_str().as_bytes());

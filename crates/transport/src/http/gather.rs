@@ -68,6 +68,14 @@ impl Gathered {
         Some(piece)
     }
 
+    /// How the body begins: enough to see what it is about.
+    pub(super) fn beginning(&self) -> Bytes {
+        let pieces = self.pieces.iter().map(|piece| &**piece);
+        let parts = pieces.chain([&*self.small, &*self.whole]);
+        let beginning: Vec<u8> = parts.flatten().take(BEGINNING).copied().collect();
+        beginning.into()
+    }
+
     /// Joins some of the pieces of a body that has come, and says whether it is one now.
     pub(super) fn join(&mut self) -> bool {
         if self.whole.is_empty() && self.small.is_empty() && self.pieces.len() <= 1 {
@@ -120,6 +128,9 @@ const SMALL_PIECE: usize = 2 * 1024;
 
 /// About so many bytes are joined in one step.
 const STEP: usize = 256 * 1024;
+
+/// As much as is kept of a line that is too long.
+const BEGINNING: usize = 4 * 1024;
 
 /// So many bytes of small pieces become one.
 const JOINED: usize = 16 * 1024;
@@ -190,6 +201,20 @@ mod tests {
             body.into_bytes(),
             [pieces.concat(), b"end".to_vec()].concat()
         );
+    }
+
+    #[test]
+    fn how_a_body_begins_does_not_depend_on_its_pieces() {
+        let text: Vec<u8> = (0..=255).cycle().take(3 * BEGINNING).collect();
+        for size in [1, 100, SMALL_PIECE + 1, BEGINNING, text.len()] {
+            for announced in [None, Some(text.len())] {
+                let mut body = Gathered::default();
+                for piece in text.chunks(size) {
+                    body.add(piece, announced);
+                }
+                assert_eq!(body.beginning(), text[..BEGINNING]);
+            }
+        }
     }
 
     #[test]

@@ -19,6 +19,7 @@ use tokio::task::JoinSet;
 use tokio::time::Sleep;
 
 use super::connection::{Stop, serve_connection};
+use super::socket;
 use super::{Body, Endpoint, Host, HttpSettings, Incoming, RequestHead};
 
 /// What answers the requests that come to a listener: an [`Endpoint`], or several of them. It is
@@ -168,9 +169,7 @@ async fn accept_until(
 
 /// Serves one connection to its end.
 async fn connection(stream: TcpStream, front: impl Front, stop: Arc<Stop>) {
-    // Without it small answers wait for the peer's acknowledgement; a socket that refuses
-    // the option is slow, not wrong.
-    let _ = stream.set_nodelay(true);
+    socket::prepare(&stream);
     serve_connection(stream, front, stop).await;
 }
 

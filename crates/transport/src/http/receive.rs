@@ -234,11 +234,8 @@ impl Received {
             };
             let length = data.remaining();
             if self.gathered.len().saturating_add(length) > limit {
-                let gathered = std::mem::take(&mut self.gathered);
-                return Poll::Ready(Err(Unread::TooLarge {
-                    beginning: gathered.into_bytes(),
-                    limit,
-                }));
+                let beginning = self.gathered.beginning();
+                return Poll::Ready(Err(Unread::TooLarge { beginning, limit }));
             }
             self.piece = Some(data.copy_to_bytes(length));
         }

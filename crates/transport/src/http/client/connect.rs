@@ -24,6 +24,7 @@ use super::settings::{ClientSettings, SetupError};
 use super::stream::Stream;
 use super::target::Target;
 use super::tls::Tls;
+use crate::http::socket;
 
 mod tunnel;
 
@@ -305,7 +306,7 @@ async fn connect_any(addresses: &[SocketAddr]) -> io::Result<TcpStream> {
 
 /// What can be asked of a socket; it works without, too.
 fn prepare(socket: &TcpStream) {
-    let _ = socket.set_nodelay(true);
+    socket::prepare(socket);
     // A stream that is silent for long may have lost its peer without a word.
     let keepalive = TcpKeepalive::new().with_time(Duration::from_secs(60));
     let _ = SockRef::from(socket).set_tcp_keepalive(&keepalive);

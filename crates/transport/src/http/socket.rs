@@ -1,0 +1,19 @@
+//! What is asked of the sockets of both sides. All of it works without, too.
+
+use socket2::SockRef;
+use tokio::net::TcpStream;
+
+/// Before anything is read from it.
+pub(super) fn prepare(socket: &TcpStream) {
+    // Without it small messages wait for the peer's acknowledgement.
+    let _ = socket.set_nodelay(true);
+    let peer = socket.peer_addr();
+    if peer.is_ok_and(|peer| peer.ip().to_canonical().is_loopback()) {
+        let _ = SockRef::from(socket).set_recv_buffer_size(UNREAD);
+    }
+}
+
+/// What the system holds of what a peer on this machine has sent and nobody has read. On Linux that may be 6 MiB
+/// or more of each connection, and whoever gives up a body that never ends gives all of that back in one step, of
+/// milliseconds. Of peers elsewhere it may hold what it likes: it is what keeps a long way busy.
+const UNREAD: usize = 256 * 1024;
