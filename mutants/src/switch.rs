@@ -429,3 +429,101 @@ impl Writer<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The code with these mutants in it, each a kind, a line, a column and what stands there instead.
+    fn switched(source: &str, mutants: &[(Kind, usize, usize, &str)], kept: &[&str]) -> Switched {
+        let mutants: Vec<Mutant> = mutants
+            .iter()
+            .map(|&(kind, line, column, replacement)| Mutant {
+                file: "a.rs".to_owned(),
+                kind,
+                start: (line, column),
+                replacement: replacement.to_owned(),
+                name: String::new(),
+            })
+            .collect();
+        let kept = kept.iter().map(|&name| name.to_owned()).collect();
+        switch(source, &mutants.iter().enumerate().collect(), &kept).unwrap()
+    }
+
+    fn check(source: &str, mutants: &[(Kind, usize, usize, &str)], expected: &str) {
+        let Switched { text, places } = switched(source, mutants, &[]);
+        let text = text.replace("crate::switched_by_mutants::", "");
+        assert_eq!(text, expected);
+        let found: BTreeSet<usize> = places.iter().map(|(number, _)| *number).collect();
+        assert!((0..mutants.len()).all(|number| found.contains(&number)));
+    }
+
+    #[test]
+    fn a_function_may_give_something_else_at_once() {
+        check(
+            "fn f() -> u8 {\n    g();\n    1\n}\n",
+            &[(Kind::Function, 2, 5, "0"), (Kind::Function, 2, 5, "1")],
+            "fn f() -> u8 { if on(0) { return 0; } if on(1) { return 1; }\n    g();\n    1\n}\n",
+        );
+    }
+
+    #[test]
+    fn what_is_within_a_changed_expression_is_as_it_was() {
+        check(
+            "fn f() { a + b * c }",
+            &[(Kind::Binary, 1, 12, "-"), (Kind::Binary, 1, 16, "/")],
+            "fn f() { (if on(0) { a - b * c } else { a + (if on(1) { b / c } else { b * c }) }) }",
+        );
+        check(
+            "fn f() { !é == x }",
+            &[(Kind::Unary, 1, 10, ""), (Kind::Binary, 1, 13, "!=")],
+            "fn f() { (if on(1) { !é != x } else { (if on(0) { é } else { !é }) == x }) }",
+        );
+    }
+
+    #[test]
+    fn an_arm_may_be_gone_and_its_condition_decided() {
+        check(
+            "fn f() { match x { 1 => a, n if n > 2 => b, _ => c } }",
+            &[
+                (Kind::Arm, 1, 20, ""),
+                (Kind::Arm, 1, 28, ""),
+                (Kind::Guard, 1, 33, "true"),
+                (Kind::Guard, 1, 33, "false"),
+                (Kind::Binary, 1, 35, "<"),
+            ],
+            "fn f() { match x { 1 if !on(0) => a, \
+             n if !on(1) && (on(2) || !on(3) && ((if on(4) { n < 2 } else { n > 2 }))) => b, _ => c } }",
+        );
+    }
+
+    #[test]
+    fn a_field_may_have_the_value_of_the_rest() {
+        check(
+            "fn f() { S { a: 1, ..S::new() } }",
+            &[(Kind::Field, 1, 14, "")],
+            "fn f() { S { a: (if on(0) { { let rest: S = S::new(); rest.a } } else { 1 }), ..S::new() } }",
+        );
+    }
+
+    #[test]
+    fn what_is_a_constant_has_no_switch() {
+        let source = "const fn f() -> u8 { 1 + 1 }\nconst fn g() -> [u8; 2 + 2] { [0; 2 + 2] }";
+        let mutants = [
+            (Kind::Binary, 1, 24, "-"),
+            (Kind::Binary, 2, 24, "-"),
+            (Kind::Binary, 2, 37, "-"),
+        ];
+        let Switched { text, places } = switched(source, &mutants, &["f"]);
+        assert_eq!(text, source.replace("const fn g", " fn g"));
+        assert!(places.iter().all(|(number, _)| *number == FUNCTION));
+    }
+
+    #[test]
+    fn names_that_a_condition_binds_stay_where_they_are() {
+        let source = "fn f() { if let Some(a) = b && a == c { d } }";
+        let mutants = [(Kind::Binary, 1, 29, "||"), (Kind::Binary, 1, 34, "!=")];
+        let Switched { text, .. } = switched(source, &mutants, &[]);
+        assert!(text.contains("let Some(a) = b && (if"), "{text}");
+    }
+}

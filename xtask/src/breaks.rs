@@ -133,7 +133,13 @@ struct Suite {
 
 impl Suite {
     fn words(self) -> Vec<&'static str> {
-        let mut words = vec!["--package", self.package, "--lib", "--tests"];
+        let mut words = vec![
+            "--package",
+            self.package,
+            "--all-features",
+            "--lib",
+            "--tests",
+        ];
         if !self.filter.is_empty() {
             words.extend(["--", self.filter]);
         }

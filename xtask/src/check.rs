@@ -6,11 +6,12 @@
 use std::process::Command;
 
 use crate::fuzz::MANIFEST as FUZZ_MANIFEST;
+use crate::mutants::MANIFEST as MUTANTS_MANIFEST;
 use crate::process::{self, Show};
 use crate::report::{self, Outcome, Report};
 use crate::workspace::{Package, Workspace};
 use crate::{
-    budget, deny, duplicates, fault_matrix, interop, libtest, mutants, simulate, skips, soak, tools,
+    budget, deny, duplicates, fault_matrix, interop, libtest, simulate, skips, soak, tools,
 };
 
 /// One thing the check looks at.
@@ -33,6 +34,7 @@ const STEPS: &[Step] = &[
     step("msrv", oldest_rust),
     step("fuzz", fuzz),
     step("fuzz-nightly", fuzz_nightly),
+    step("mutants", mutants),
     step("simulate", simulate::check),
     step("soak", soak::check),
     step("interop", interop::run),
@@ -198,6 +200,13 @@ fn fuzz(workspace: &Workspace) -> Outcome {
     counted_tests(workspace, &mut command)
 }
 
+/// What tries mutants; to try them takes hours.
+fn mutants(workspace: &Workspace) -> Outcome {
+    let mut command = workspace.cargo();
+    command.args(["test", "--manifest-path", MUTANTS_MANIFEST]);
+    counted_tests(workspace, &mut command)
+}
+
 /// The fuzz targets with libFuzzer, where the compiler and the C++ it needs are there.
 fn fuzz_nightly(workspace: &Workspace) -> Outcome {
     let Ok(manifest) = std::fs::read_to_string(workspace.root.join(FUZZ_MANIFEST)) else {
@@ -230,7 +239,7 @@ fn for_each_manifest(workspace: &Workspace, body: impl Fn(&str) -> Result<(), St
     let manifests = [
         "Cargo.toml",
         FUZZ_MANIFEST,
-        mutants::MANIFEST,
+        MUTANTS_MANIFEST,
         tools::RMCP_MANIFEST,
         tools::SERVERS_MANIFEST,
     ];

@@ -17,3 +17,26 @@ pub(super) fn prepare(socket: &TcpStream) {
 /// or more of each connection, and whoever gives up a body that never ends gives all of that back in one step, of
 /// milliseconds. Of peers elsewhere it may hold what it likes: it is what keeps a long way busy.
 const UNREAD: usize = 256 * 1024;
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_is_unread_of_a_peer_on_this_machine_is_bounded() {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        let near = TcpStream::connect(listener.local_addr().unwrap()).await;
+        let (near, (far, _)) = (near.unwrap(), listener.accept().await.unwrap());
+        // What the system makes of such a wish.
+        let size = |socket: &TcpStream| SockRef::from(socket).recv_buffer_size().unwrap();
+        SockRef::from(&far).set_recv_buffer_size(UNREAD).unwrap();
+        assert_ne!(size(&near), size(&far));
+        prepare(&near);
+        assert_eq!(size(&near), size(&far));
+        assert!(near.nodelay().unwrap());
+    }
+}
