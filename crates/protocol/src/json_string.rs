@@ -290,11 +290,13 @@ mod tests {
 
     use super::*;
 
-    /// It is written as serde_json does, and read back.
+    /// It is written as serde_json does, and read back. It is plain if nothing was added.
     fn check(text: &str) {
         let mut written = Vec::new();
         write(text, &mut written);
         assert_eq!(written, serde_json::to_vec(text).unwrap(), "{text:?}");
+        let has_no_escape = written.len() == text.len() + 2;
+        assert_eq!(is_plain(text.as_bytes()), has_no_escape, "{text:?}");
         let written = str::from_utf8(&written).unwrap();
         let (read, length) = read(&written[1..]).unwrap();
         assert_eq!((&*read, length), (text, written.len() - 1));
@@ -338,6 +340,8 @@ mod tests {
             r"\u00e9",
             r"\u20AC",
             r"\ud83d\ude00",
+            r"\ud800\udc00",
+            r"\udbff\udfff",
             r"\u0000",
             "é",
             "😀",
@@ -355,7 +359,7 @@ mod tests {
 
     #[test]
     fn what_is_no_string_is_not_read() {
-        let wrong: [&[u8]; 16] = [
+        let wrong: [&[u8]; 17] = [
             b"",
             b"\\\"",
             b"\n\"",
@@ -369,6 +373,7 @@ mod tests {
             b"\\ud800x\"",
             b"\\udc00\"",
             b"\\ud800\\ud800\"",
+            b"\\ud800\\ue000\"",
             b"\xff\"",
             b"\\n\xff\"",
             b"\\n\xc3\"",
@@ -398,6 +403,25 @@ mod tests {
             };
             assert_eq!(text.len(), length);
             assert!(text.capacity() <= 2 * length, "{}", text.capacity());
+        }
+    }
+
+    #[test]
+    fn a_long_string_takes_no_more_memory_than_its_text() {
+        let text = format!(r#"\n{}""#, "x".repeat(40_000));
+        let Some((Cow::Owned(meaning), length)) = read(&text) else {
+            panic!("it has an escape");
+        };
+        assert_eq!(length, text.len());
+        assert!(meaning.capacity() <= length, "{}", meaning.capacity());
+    }
+
+    #[test]
+    fn room_for_the_rest_is_made_when_there_is_none_for_a_window() {
+        for (before, after) in [(63, 1_000), (64, 64), (128, 128)] {
+            let mut out = Vec::with_capacity(before);
+            make_room(&mut out, 1_000);
+            assert_eq!(out.capacity(), after);
         }
     }
 

@@ -281,17 +281,12 @@ impl<'a> Scanner<'a> {
     /// Whether another item of an array follows; past the closing bracket if not.
     pub(crate) fn next_item(&mut self, first: bool) -> Result<bool, Fault> {
         match self.peek()? {
-            b']' if first => {
-                self.at += 1;
-                self.depth += 1;
-                return Ok(false);
-            }
-            _ if first => {}
             b']' => {
                 self.at += 1;
                 self.depth += 1;
                 return Ok(false);
             }
+            _ if first => {}
             b',' => self.at += 1,
             _ => return Err(self.unexpected()),
         }
@@ -428,6 +423,9 @@ impl<'a> Scanner<'a> {
     }
 
     fn skip_real_space(&mut self) {
+        if !self.stones.is_empty() && matches!(self.pass_stone(self.at), Ok(Some(_))) {
+            return;
+        }
         while let Some(byte) = self.text.get(self.at) {
             match byte {
                 b' ' | b'\t' => {}

@@ -62,10 +62,9 @@ impl Buffer {
         // `spare` lends the bytes out, so the mark may lie past their end.
         let from = self.searched.min(self.bytes.len());
         let found = self.bytes.get(from..).and_then(search);
-        self.searched = match found {
-            Some(at) => from + at,
-            None => self.bytes.len(),
-        };
+        if found.is_none() {
+            self.searched = self.bytes.len();
+        }
         found.map(|at| from + at)
     }
 
@@ -122,8 +121,7 @@ impl Buffer {
     }
 
     pub(super) fn reserve(&mut self, wanted: usize, limit: usize) {
-        let length = self.bytes.len();
-        if self.bytes.capacity() - length < wanted && !self.bytes.try_reclaim(wanted) {
+        if !self.bytes.try_reclaim(wanted) {
             self.move_to(self.next_size(wanted, limit));
         }
     }
@@ -196,3 +194,70 @@ const STEP: usize = 256 * 1024;
 
 /// Room that a reader always finds.
 const SMALLEST_READ: usize = 4 * 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMIT: usize = 16 << 20;
+
+    fn filled(length: usize) -> Buffer {
+        let mut buffer = Buffer::new(BytesMut::new());
+        buffer.push(&vec![b'a'; length], LIMIT);
+        buffer
+    }
+
+    #[test]
+    fn one_that_may_become_as_large_as_the_last_grows_to_that_at_once() {
+        fn check(last: usize, length: usize, expected: usize) {
+            let mut buffer = filled(last << 10);
+            buffer.take(last << 10);
+            buffer.push(&vec![b'a'; length << 10], LIMIT);
+            let next = buffer.next_size(SMALLEST_READ, LIMIT) >> 10;
+            assert_eq!(next, expected, "{length} after {last}");
+        }
+        check(0, 40, 160);
+        check(128, 40, 160);
+        check(129, 40, 133);
+        check(1024, 20, 80);
+        check(1024, 32, 128);
+        check(1024, 40, 1028);
+        check(1024, 1023, 1028);
+        check(1024, 1024, 4096);
+    }
+
+    #[test]
+    fn what_will_be_allocated_is_known_before() {
+        for (length, more) in [
+            (0, 10),
+            (10_000, 6_384),
+            (10_000, 6_385),
+            (10_000, 100_000),
+            (200_000, 1),
+        ] {
+            let mut buffer = filled(length);
+            let expected = buffer.allocated_with(more, LIMIT);
+            buffer.push(&vec![b'a'; more], LIMIT);
+            assert_eq!(buffer.allocated(), expected, "{more} behind {length}");
+        }
+    }
+
+    #[test]
+    fn room_that_has_come_back_is_used_again() {
+        let mut buffer = filled(10_000);
+        let start = buffer.as_slice().as_ptr();
+        drop(buffer.take(10_000));
+        buffer.push(&[b'b'; 10_000], LIMIT);
+        assert_eq!(buffer.as_slice().as_ptr(), start);
+    }
+
+    #[test]
+    fn only_a_large_allocation_is_let_go_of() {
+        for (length, expected) in [(KEPT, KEPT), (KEPT + 1, USUAL)] {
+            let mut buffer = filled(length);
+            buffer.clear();
+            buffer.shrink();
+            assert_eq!(buffer.allocated(), expected);
+        }
+    }
+}

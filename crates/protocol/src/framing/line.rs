@@ -321,8 +321,12 @@ mod tests {
         for piece in text.chunks(4096) {
             while !decoder.make_room() {
                 more += 1;
+                assert!(decoder.is_moving());
+                // What is left and what it goes to.
+                assert_eq!(decoder.allocated(), 5 << 20);
                 assert_eq!(decoder.next_line(), None);
             }
+            assert!(!decoder.is_moving());
             let buffer = decoder.buffer_mut();
             assert!(buffer.capacity() - buffer.len() >= piece.len());
             buffer.extend_from_slice(piece);

@@ -66,6 +66,7 @@ fn every_kind_of_value_is_written_as_serde_json_does() {
         rest: BTreeMap::from([("more".to_owned(), json!({"a": [1, {}]}))]),
     });
     check(&format_args!("{} \"{}\"", 1, "\n"));
+    check(c"bytes");
 }
 
 #[test]

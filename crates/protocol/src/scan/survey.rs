@@ -424,6 +424,8 @@ mod tests {
             r#"{1:2}"#,
             "[}",
             "{]",
+            "[1}",
+            r#"{"a":1]"#,
             "[[]",
             "tru",
             "01",
@@ -465,6 +467,32 @@ mod tests {
                 check(text.as_bytes(), bounds);
             }
         }
+    }
+
+    #[test]
+    fn what_is_long_and_was_seen_is_not_looked_at_again() {
+        // What is valid instead of `~` was seen, and then something else stands there.
+        fn check(around: &str, valid: &str) {
+            let text = around.replace('~', &valid.repeat(200));
+            let mut survey = Survey::new(BOUNDS, 200);
+            assert_eq!(survey.step(text.as_bytes(), usize::MAX), Ok(true));
+            let changed = around.replace('~', &"\u{1}".repeat(200));
+            let scanner = Scanner::new(changed.as_bytes(), BOUNDS);
+            assert!(read(scanner.clone()).outcome.is_err(), "{around}");
+            let expected = read(Scanner::new(text.as_bytes(), BOUNDS));
+            assert_eq!(read(scanner.passing(&survey)), expected, "{around}");
+        }
+        check(r#"{"a":"~","b":1}"#, "x");
+        check(r#"{"~":1}"#, "x");
+        check("[1~]", "2");
+        check("[[[[1~],2]]]", "2");
+        for space in [" ", "\n"] {
+            check(" ~[1]", space);
+            check("[ ~1 ~, ~2 ~]", space);
+            check("{ ~\"a\" ~: ~1}", space);
+            check("1 ~", space);
+        }
+        check("\n~[1]", " ");
     }
 
     fn json() -> impl Strategy<Value = Value> {

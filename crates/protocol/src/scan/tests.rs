@@ -130,6 +130,15 @@ fn of_a_long_string_the_first_fault_is_told() {
 }
 
 #[test]
+fn a_text_that_is_cut_anywhere_is_told_to_end_too_early() {
+    let text = br#"{"a":[-1.5e+3,0,true,null,"x\u00e9\n",{},[]],"b":""}"#;
+    assert!(check(text).is_ok());
+    for end in 0..text.len() {
+        assert_eq!(check(&text[..end]), Err(Fault::Truncated), "at {end}");
+    }
+}
+
+#[test]
 fn depth_is_bounded_at_the_limit_exactly() {
     assert!(check(b"[[[[[[[[1]]]]]]]]").is_ok());
     assert_eq!(check(b"[[[[[[[[[1]]]]]]]]]"), Err(Fault::TooDeep));
@@ -173,13 +182,23 @@ fn a_second_name_is_seen_however_it_is_written() {
 }
 
 #[test]
-fn hashes_of_short_names_differ() {
-    let mut seen = std::collections::HashSet::new();
-    for a in 0..=255u8 {
-        for b in 0..=255u8 {
-            assert!(seen.insert(hash(&[a, b])));
+fn hashes_of_names_differ() {
+    fn check(names: impl Iterator<Item = Vec<u8>>) {
+        let mut seen = std::collections::HashSet::new();
+        for name in names {
+            assert!(seen.insert(hash(&name)), "{}", name.escape_ascii());
         }
-        assert!(seen.insert(hash(&[a])));
+    }
+    let pairs = || (0..=255u8).flat_map(|a| (0..=255u8).map(move |b| (a, b)));
+    let single = (0..=255u8).map(|a| vec![a]);
+    check(pairs().map(|(a, b)| vec![a, b]).chain(single));
+    check((0..40).map(|length| vec![0; length]));
+    for (first, second) in [(0, 1), (7, 15), (8, 16)] {
+        check(pairs().map(|(a, b)| {
+            let mut name = b"a name of three words".to_vec();
+            (name[first], name[second]) = (a, b);
+            name
+        }));
     }
 }
 
@@ -190,4 +209,48 @@ fn what_is_entered_counts_as_depth_too() {
     assert_eq!(scanner.enter(b'{'), Ok(()));
     assert_eq!(scanner.next_name(true), Ok(true));
     assert_eq!(scanner.enter(b'{'), Err(Fault::TooDeep));
+}
+
+#[test]
+fn a_level_that_was_left_may_be_entered_again() {
+    let bounds = Bounds { depth: 1, items: 9 };
+    let mut scanner = Scanner::new(b"{}[][1]{}[]", bounds);
+    assert_eq!(scanner.enter(b'{'), Ok(()));
+    assert_eq!(scanner.next_name(true), Ok(false));
+    assert_eq!(scanner.enter(b'['), Ok(()));
+    assert_eq!(scanner.next_item(true), Ok(false));
+    assert_eq!(scanner.enter(b'['), Ok(()));
+    assert_eq!(scanner.next_item(true), Ok(true));
+    assert_eq!(scanner.value(), Ok(5..6));
+    assert_eq!(scanner.next_item(false), Ok(false));
+    assert_eq!(scanner.enter(b'{'), Ok(()));
+    assert!(scanner.guess_end());
+    assert_eq!(scanner.enter(b'['), Ok(()));
+}
+
+#[test]
+fn a_guess_takes_all_items_that_are_left_and_no_more() {
+    let bounds = Bounds { depth: 0, items: 3 };
+    let mut scanner = Scanner::new(b"123", bounds);
+    assert!(scanner.guess(b"1"));
+    assert!(!scanner.guess_all(b"2", 3));
+    assert!(scanner.guess_all(b"2", 2));
+    assert!(!scanner.guess(b"3"));
+}
+
+#[test]
+fn a_number_is_guessed_in_its_plain_form() {
+    let check = |text: &str, expected| {
+        let mut scanner = Scanner::new(text.as_bytes(), BOUNDS);
+        assert_eq!(scanner.guess_number(), expected, "{text}");
+    };
+    check("0", Some(0));
+    check("7,", Some(7));
+    check("10}", Some(10));
+    check("12345678901234567", Some(12_345_678_901_234_567));
+    check("123456789012345678", None);
+    check("01", None);
+    check("00", None);
+    check("-1", None);
+    check("", None);
 }

@@ -407,6 +407,9 @@ mod tests {
         assert!(decode(&mut decoder, &[b": a long comment", b" goes on\n:\n"]).is_empty());
         assert_eq!(decoder.comments(), 2);
         assert!(!decoder.finish());
+        let mut decoder = EventDecoder::new();
+        assert!(decode(&mut decoder, &[b":"]).is_empty());
+        assert_eq!(decoder.comments(), 1);
     }
 
     #[test]
@@ -434,6 +437,8 @@ mod tests {
     fn an_id_over_its_limit_is_reported_and_left_out() {
         let stream = format!("id: 1\n\nid: {}\ndata: x\n\n", "i".repeat(1025));
         check(&stream, &["-||1|-", "!event id cannot be kept", "-|x|-|-"]);
+        let longest = "i".repeat(1024);
+        check(&format!("id: {longest}\n\n"), &[&format!("-||{longest}|-")]);
     }
 
     #[test]
@@ -465,6 +470,8 @@ mod tests {
             decoder.finish()
         };
         assert!(!was_cut(b""));
+        assert!(!was_cut(b"\xEF\xBB\xBF"));
+        assert!(was_cut(b"\xEF\xBB"));
         assert!(!was_cut(b"data: x\n\n"));
         assert!(!was_cut(b"data: x\r\n\r\n"));
         assert!(!was_cut(b"data: x\n\n: ping"));
@@ -503,6 +510,35 @@ mod tests {
                 assert!(decoder.allocated() <= 2 * limit);
             }
         }
+    }
+
+    #[test]
+    fn nothing_is_kept_of_an_event_that_was_too_large() {
+        let mut decoder = EventDecoder::with_limit(8);
+        decode(&mut decoder, &[b"data: abc\ndata: its second line"]);
+        assert_eq!(decoder.unfinished(), 0);
+    }
+
+    #[test]
+    fn what_will_be_held_is_known_before() {
+        let mut decoder = EventDecoder::new();
+        decode(&mut decoder, &[b"data: 0123456789\n"]);
+        for more in [10, 100_000] {
+            let expected = decoder.allocated_with(more);
+            decoder.push(&vec![b'x'; more]);
+            assert_eq!(decoder.allocated(), expected);
+        }
+    }
+
+    #[test]
+    fn room_that_was_made_is_enough_for_all_parts() {
+        let mut decoder = EventDecoder::new();
+        decoder.reserve(1 << 20);
+        for _ in 0..16 {
+            assert_eq!(decoder.allocated(), 1 << 20);
+            decoder.push(&[b'x'; 1 << 16]);
+        }
+        assert_eq!(decoder.allocated(), 1 << 20);
     }
 
     #[test]

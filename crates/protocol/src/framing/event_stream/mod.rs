@@ -166,3 +166,51 @@ impl std::error::Error for EventStreamError {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error;
+
+    use super::*;
+
+    #[test]
+    fn a_message_has_data_and_no_other_name() {
+        let check = |name: Option<&'static str>, data: &'static str, expected| {
+            let event = Event {
+                name: name.map(Bytes::from),
+                ..Event::message(data.into())
+            };
+            assert_eq!(event.is_message(), expected, "{event:?}");
+        };
+        check(None, "{}", true);
+        check(Some("message"), "{}", true);
+        check(Some("endpoint"), "{}", false);
+        check(None, "", false);
+        check(Some("message"), "", false);
+        check(Some("endpoint"), "", false);
+    }
+
+    #[test]
+    fn an_error_says_what_is_wrong() {
+        let check = |error: &(dyn Error + 'static), expected: &str| {
+            let causes = std::iter::successors(Some(error), |error| (*error).source());
+            let said: Vec<String> = causes.map(ToString::to_string).collect();
+            assert_eq!(said.join(": "), expected);
+        };
+        check(
+            &EventStreamError::Id(EventIdError::TooLong { length: 2000 }),
+            "event id cannot be kept: event id of 2000 bytes is over the limit of 1024",
+        );
+        check(
+            &EventIdError::Forbidden { position: 3 },
+            "event id has a CR, LF or NUL at byte 3",
+        );
+        check(
+            &EventStreamError::TooLarge {
+                limit: 9,
+                prefix: Bytes::new(),
+            },
+            "event is over the limit of 9 bytes",
+        );
+    }
+}
