@@ -321,4 +321,27 @@ mod tests {
         assert_eq!(envelope.progress_token, Some(&b"7"[..]));
         assert_eq!(envelope.client_capabilities, None);
     }
+
+    #[test]
+    fn a_progress_token_is_a_string_or_an_integer() {
+        for (token, is_one) in [
+            ("7", true),
+            ("\"a\"", true),
+            ("1.5", false),
+            ("null", false),
+            ("{}", false),
+        ] {
+            let meta = format!(r#"{{"progressToken":{token}}}"#);
+            let envelope = Envelope::of_meta(meta.as_bytes());
+            assert_eq!(envelope.wants_progress(), is_one, "{token}");
+        }
+        assert!(!Envelope::default().wants_progress());
+    }
+
+    #[test]
+    fn only_an_object_is_a_meta() {
+        let is_object = |meta: &str| Envelope::of_meta(meta.as_bytes()).is_object;
+        assert!(is_object("{}") && is_object(r#"{"a":1}"#));
+        assert!(!is_object("7") && !is_object("[]") && !is_object("null"));
+    }
 }

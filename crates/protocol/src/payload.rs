@@ -405,3 +405,101 @@ const NAME: &str = "name";
 const ARGUMENTS: &str = "arguments";
 const CONTENT: &str = "content";
 const IS_ERROR: &str = "isError";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::jsonrpc::FrameReader;
+
+    fn read(text: &str) -> Payload {
+        Payload::parse(text.to_owned().into(), &Limits::default()).unwrap()
+    }
+
+    /// The same, as the result of a frame that is written as most are.
+    fn received(text: &str) -> Payload {
+        let frame = format!(r#"{{"jsonrpc":"2.0","id":1,"result":{text}}}"#);
+        let mut reader = FrameReader::new(Limits::default());
+        reader.read_result(frame.into()).unwrap().result
+    }
+
+    #[test]
+    fn a_name_is_what_it_means_and_shared_only_where_it_stands_as_it_is() {
+        let check = |text: &str, name: Option<&str>, is_shared: bool| {
+            let payload = read(text);
+            let bytes = name.map(str::as_bytes);
+            assert_eq!(payload.name().as_deref(), name, "{text}");
+            assert_eq!(payload.name_bytes().as_deref(), bytes, "{text}");
+            let shared = payload.plain_name();
+            assert_eq!(shared.as_deref(), bytes.filter(|_| is_shared), "{text}");
+        };
+        check(r#"{"name":"ab"}"#, Some("ab"), true);
+        check(r#"{"_meta":{},"name":"é","arguments":{}}"#, Some("é"), true);
+        check(r#"{"name":"\u0061"}"#, Some("a"), false);
+        check(r#"{"arguments":{},"name":"a"}"#, Some("a"), false);
+        check(r#"{"name":7}"#, None, false);
+        check("{}", None, false);
+    }
+
+    #[test]
+    fn line_breaks_are_looked_for_where_they_were_not_seen() {
+        let whole = read("{\"a\":[1,\n2],\"b\":{}}");
+        let is_one_line = |name| whole.part(name).unwrap().is_one_line();
+        assert!(!whole.is_one_line() && !is_one_line("a") && is_one_line("b"));
+        assert!(Payload::empty().is_one_line());
+    }
+
+    #[test]
+    fn a_result_says_what_it_is() {
+        let check = |text: &str, is_texts: bool, is_error: bool| {
+            let (read, received) = (read(text), received(text));
+            assert_eq!(received.is_texts(), is_texts, "{text}");
+            assert_eq!(received.is_error(), is_error, "{text}");
+            assert_eq!(read.is_error(), is_error, "{text}");
+            for name in ["name", "arguments"] {
+                assert_eq!(received.member(name), read.member(name), "{text}");
+            }
+        };
+        let one = r#""content":[{"type":"text","text":"a"}]"#;
+        let two = r#""content":[{"type":"text","text":"a"},{"type":"text","text":"true"}]"#;
+        check(&format!("{{{one}}}"), true, false);
+        check(&format!("{{{two}}}"), true, false);
+        check(&format!(r#"{{{two},"isError":false}}"#), true, false);
+        check(&format!(r#"{{{two},"isError":true}}"#), true, true);
+        check(&format!(r#"{{{one},"isError":true,"x":1}}"#), false, true);
+        check(r#"{"content":[],"isError":true}"#, false, true);
+        check(r#"{"content":[],"isError":1}"#, false, false);
+        check(r#"{"name":"a","arguments":{}}"#, false, false);
+    }
+
+    #[test]
+    fn one_text_is_known_with_whether_it_is_complete() {
+        let check = |text: &str, expected: Option<(&str, bool)>| {
+            let received = received(text);
+            let expected = expected.map(|(text, is_complete)| (text.as_bytes(), is_complete));
+            assert_eq!(received.one_text(), expected, "{text}");
+        };
+        let one = r#""content":[{"type":"text","text":"a b"}]"#;
+        check(&format!("{{{one}}}"), Some(("a b", false)));
+        check(
+            &format!(r#"{{"resultType":"complete",{one}}}"#),
+            Some(("a b", true)),
+        );
+        check(&format!(r#"{{{one},"isError":true}}"#), None);
+        check(r#"{"content":[{"type":"text","text":"\n"}]}"#, None);
+        check(r#"{"name":"a"}"#, None);
+    }
+
+    #[test]
+    fn what_is_complete_says_so_in_any_spelling() {
+        assert!(read(r#"{"resultType":"complete"}"#).is_complete());
+        assert!(read(r#"{"resultType":"c\u006fmplete"}"#).is_complete());
+        assert!(!read(r#"{"resultType":"task"}"#).is_complete());
+        assert!(!read("{}").is_complete());
+    }
+
+    #[test]
+    fn two_are_equal_when_their_text_is() {
+        assert_eq!(read("[1]"), read("[1]"));
+        assert_ne!(read("[1]"), read("[1 ]"));
+    }
+}

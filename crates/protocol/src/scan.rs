@@ -101,7 +101,8 @@ pub(crate) struct Scanner<'a> {
     last: Text,
     /// What is long in the text and was seen to be valid, by where it begins.
     stones: &'a [Stone],
-    /// Whether a line break was passed outside of strings, where alone JSON allows one.
+    /// Whether a line break was passed outside of strings, where alone JSON allows one, since this was last
+    /// set to false.
     pub broke_line: bool,
 }
 

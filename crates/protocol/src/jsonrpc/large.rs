@@ -79,7 +79,7 @@ const LONG: usize = 1024;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::jsonrpc::{ErrorCode, Frame, FrameReader, Message};
+    use crate::jsonrpc::{ErrorCode, Frame, FrameReader, Message, Problem, Shape};
 
     fn in_steps(text: &str, limits: Limits) -> Result<Frame, Malformed> {
         let mut large = LargeFrame::new(text.to_owned().into(), &limits);
@@ -190,5 +190,17 @@ mod tests {
         assert!(large.step());
         let malformed = FrameReader::new(limits).read_large(large).unwrap_err();
         assert_eq!(malformed.limit(), Some("message"));
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_without_a_walk_to_an_id_far_behind() {
+        let long = "x".repeat(300_000);
+        let text = format!(r#"{{"jsonrpc":"2.0","method":"a","params":{{"x":"{long}"}},"id":7,]"#);
+        let malformed = in_steps(&text, Limits::default()).unwrap_err();
+        assert_eq!((malformed.id, malformed.shape), (None, Shape::Request));
+        assert_eq!(
+            malformed.problem,
+            Problem::NotJson(Fault::Unexpected { at: text.len() - 1 })
+        );
     }
 }

@@ -285,8 +285,10 @@ mod tests {
     fn what_is_written_in_the_usual_way_is_read_in_one_go() {
         let mut reader = FrameReader::new(Limits::default());
         for call in calls() {
-            assert!(reader.read_usual(call.as_bytes(), None).is_some(), "{call}");
-            check(&mut reader, call.as_bytes());
+            for call in [call.replace("tools/call", "prompts/get"), call] {
+                assert!(reader.read_usual(call.as_bytes(), None).is_some(), "{call}");
+                check(&mut reader, call.as_bytes());
+            }
         }
     }
 
@@ -353,6 +355,43 @@ mod tests {
                 assert!(reader.read_result(frame.into()).is_err());
             }
         }
+    }
+
+    #[test]
+    fn a_result_is_known_by_what_stood_around_the_text_of_the_last_one() {
+        let check = |before: &str, behind: &str, is_known: bool| {
+            let rest = |text: &str| {
+                let content = format!(r#""content":[{{"type":"text","text":"{text}"}}]"#);
+                format!(r#","result":{{{before}{content}{behind}}}}}"#)
+            };
+            let read = |reader: &mut FrameReader, rest: &str| {
+                let frame = format!(r#"{{"jsonrpc":"2.0","id":17{rest}"#);
+                reader.read_result(frame.into()).unwrap().result
+            };
+            let mut reader = FrameReader::new(Limits::default());
+            let (last, next) = (rest("a"), rest("a longer one"));
+            assert!(reader.known_result.find(next.as_bytes()).is_none());
+            read(&mut reader, &last);
+            let found = reader.known_result.find(next.as_bytes());
+            assert_eq!(found.is_some(), is_known, "{before}{behind}");
+            if let Some((part, noted)) = found {
+                let found = Payload::of_frame(next.clone().into(), &part, noted);
+                let expected = read(&mut FrameReader::new(Limits::default()), &next);
+                assert_eq!(found, expected);
+                assert_eq!(found.one_text(), expected.one_text());
+                assert_eq!(found.one_text().unwrap().0, b"a longer one");
+                assert_eq!(found.texts(), expected.texts());
+                assert_eq!(found.result_type(), expected.result_type());
+                assert_eq!(found.meta(), expected.meta());
+            }
+        };
+        check("", "", true);
+        check(r#""resultType":"complete","#, "", true);
+        check("", r#","resultType":"complete""#, true);
+        check(r#""_meta":{"a":1},"#, "", true);
+        let long = format!(r#""_meta":{{"a":"{}"}},"#, "x".repeat(2000));
+        check(&long, "", false);
+        check("", r#","isError":true"#, false);
     }
 
     #[test]

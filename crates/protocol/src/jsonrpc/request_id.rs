@@ -241,6 +241,8 @@ pub(crate) const BEFORE_ID: &[u8] = b"{\"jsonrpc\":\"2.0\",\"id\":";
 
 #[cfg(test)]
 mod tests {
+    use std::hash::DefaultHasher;
+
     use super::*;
 
     fn id(text: &str) -> Result<RequestId, BadRequestId> {
@@ -269,6 +271,9 @@ mod tests {
             r#""é""#,
         ] {
             assert_eq!(echo(text), text);
+            let mut head = Vec::new();
+            id(text).unwrap().write_head(&mut head);
+            assert_eq!(head.len(), id(text).unwrap().head_length(), "{text}");
         }
     }
 
@@ -297,7 +302,25 @@ mod tests {
             let read: RequestId = serde_json::from_str(text).unwrap();
             assert_eq!(serde_json::to_string(&read).unwrap(), text);
         }
-        assert!(serde_json::from_str::<RequestId>("1.0").is_err());
-        assert!(serde_json::from_str::<RequestId>("null").is_err());
+        for text in ["1.0", "null"] {
+            let refused = serde_json::from_str::<RequestId>(text).unwrap_err();
+            let why = "an id must be a string or an integer";
+            assert!(refused.to_string().starts_with(why), "{refused}");
+        }
+    }
+
+    #[test]
+    fn ids_are_found_by_their_meaning_and_told_apart() {
+        let hash = |text: &str| {
+            let mut state = DefaultHasher::new();
+            id(text).unwrap().hash(&mut state);
+            state.finish()
+        };
+        assert_eq!(hash(r#""A""#), hash(r#""\u0041""#));
+        assert_eq!(hash(r#""\ud800""#), hash(r#""\ud800""#));
+        let apart = ["1", "2", "9223372036854775808", r#""A""#, r#""B""#].map(hash);
+        for (index, one) in apart.iter().enumerate() {
+            assert!(!apart[..index].contains(one), "{index}");
+        }
     }
 }

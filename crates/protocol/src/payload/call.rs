@@ -90,17 +90,11 @@ impl Payload {
 
     /// Is it known to have a name and arguments and nothing else?
     pub(crate) fn is_plain_call(&self) -> bool {
+        // What was not looked at has neither, and the text of a result stands further behind.
         let Noted {
-            known,
-            name,
-            arguments,
-            is_texts,
-            ..
+            name, arguments, ..
         } = &self.noted;
-        known.is_set()
-            && !is_texts.is_set()
-            && arguments.is_some()
-            && name.start as usize == BEFORE_NAME.len()
+        name.start as usize == BEFORE_NAME.len()
             && arguments.start as usize == name.end as usize + BEFORE_ARGUMENTS.len()
             && arguments.end as usize + 1 == self.length()
     }
@@ -179,6 +173,7 @@ mod tests {
             assert_eq!(written.arguments(), read.arguments());
             assert_eq!(written.meta(), None);
             assert!(written.is_plain_call() && read.is_plain_call());
+            assert!(written.without_meta().is_plain_call());
             assert!(written.is_one_line());
         }
     }
@@ -193,6 +188,16 @@ mod tests {
             written.text(),
             r#"{"name":"a","arguments":{"arguments":null}}"#
         );
+    }
+
+    #[test]
+    fn no_long_call_is_held_on_to() {
+        let held = |arguments: &str| {
+            Payload::encode_call("a", arguments).unwrap();
+            SCRATCH.take().capacity()
+        };
+        assert!((1..=2 * SHORT_CALL).contains(&held("short")));
+        assert_eq!(held(&"x".repeat(SHORT_CALL)), 0);
     }
 
     #[test]

@@ -132,7 +132,7 @@ impl Noted {
     ) -> Result<(Range<usize>, Self), Fault> {
         let is_object = scanner.peek()? == b'{';
         let start = scanner.position();
-        let broke_line = std::mem::replace(&mut scanner.broke_line, false);
+        scanner.broke_line = false;
         let mut noted = Self::KNOWN;
         if is_object {
             scanner.enter(b'{')?;
@@ -147,7 +147,6 @@ impl Noted {
             scanner.value()?;
         }
         let noted = noted.with_lines(!scanner.broke_line);
-        scanner.broke_line |= broke_line;
         Ok((start..scanner.position(), noted))
     }
 
@@ -254,13 +253,14 @@ impl Noted {
 
     /// Where the member of this name is, if that is known: nowhere, or there.
     pub(super) fn place_of(&self, name: &str) -> Option<&Span> {
-        let is_result = self.is_texts.is_set() || self.is_one_text.is_set();
+        // One text is texts too.
+        let is_texts = self.is_texts.is_set();
         match name {
             _ if !self.known.is_set() => None,
             META => Some(&self.meta),
             RESULT_TYPE => Some(&self.result_type),
-            NAME if !is_result => Some(&self.name),
-            ARGUMENTS if !is_result => Some(&self.arguments),
+            NAME if !is_texts => Some(&self.name),
+            ARGUMENTS if !is_texts => Some(&self.arguments),
             _ => None,
         }
     }
@@ -321,3 +321,42 @@ impl Span {
 
 /// A `_meta` that is longer is walked over each time.
 const MOST_KNOWN: usize = 4 * 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::jsonrpc::Limits;
+
+    #[test]
+    fn a_meta_is_known_again_if_it_is_an_object_in_one_line_and_not_long() {
+        let check = |meta: &str, items: Option<u32>| {
+            let mut scanner = Scanner::new(meta.as_bytes(), Limits::default().bounds());
+            let mut known = KnownMeta::default();
+            let part = known.scan(&mut scanner).unwrap();
+            assert_eq!(part, 0..meta.len(), "{meta}");
+            let found = (!known.text.is_empty()).then_some((&*known.text, known.items));
+            assert_eq!(found, items.map(|items| (meta.as_bytes(), items)), "{meta}");
+        };
+        check(r#"{"a":[1,{}],"b":2}"#, Some(4));
+        check("{}", Some(0));
+        check("7", None);
+        check("[1]", None);
+        check("{\"a\":\n1}", None);
+        check(&format!(r#"{{"a":"{}"}}"#, "x".repeat(MOST_KNOWN)), None);
+    }
+
+    #[test]
+    fn what_is_often_asked_for_is_not_looked_for_beside_what_is_often_there() {
+        let check = |text: &str, absent: &[&str]| {
+            let mut scanner = Scanner::new(text.as_bytes(), Limits::default().bounds());
+            let (_, noted) = Noted::scan(&mut scanner, None).unwrap();
+            for name in absent {
+                assert!(!noted.may_have(name), "{name} in {text}");
+            }
+        };
+        let result = r#"{"content":[],"isError":false}"#;
+        check(result, &["task", "structuredContent", "uri2", ""]);
+        check(r#"{"uri":"a:b"}"#, &["task", "cursor", "inputResponses"]);
+        check(r#"{"name":"a"}"#, &["task", "requestState", "uri"]);
+    }
+}

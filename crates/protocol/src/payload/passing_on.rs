@@ -122,6 +122,7 @@ mod tests {
 
     use super::*;
     use crate::jsonrpc::Limits;
+    use crate::payload::LARGE;
 
     fn check(old: &'static str, changes: &[(&str, Option<&[u8]>)], expected: &str) {
         let limits = Limits::default();
@@ -174,17 +175,28 @@ mod tests {
             &[("task", None), ("name", None)],
             r#"{"arguments":{}}"#,
         );
+        let plain = r#"{"name":"a","arguments":{}}"#;
+        check(plain, &[("name", None)], r#"{"arguments":{}}"#);
+        check(plain, &[("arguments", None)], r#"{"name":"a"}"#);
+        check(
+            plain,
+            &[("arguments", Some(b"[1]"))],
+            r#"{"name":"a","arguments":[1]}"#,
+        );
     }
 
     #[test]
     fn whether_it_is_one_line_is_said_of_the_new_text() {
         let limits = Limits::default();
+        let large = "x".repeat(LARGE);
+        let large = format!("{{\"_meta\":{{}},\"name\":\"a\",\"arguments\":[\n\"{large}\"]}}");
         for (old, name) in [
             ("{\"name\":\r\"a\",\"arguments\":{}}", "\"b\""),
             ("{\"name\":\"a\",\"arguments\":{\n}}", "\"b\""),
             ("{\"name\":\"a\",\"arguments\":{}}", "{\n}"),
+            (&*large, "\"b\""),
         ] {
-            let old = Payload::parse(Bytes::from_static(old.as_bytes()), &limits).unwrap();
+            let old = Payload::parse(old.to_owned().into(), &limits).unwrap();
             for new in [
                 old.without_meta(),
                 old.passed_on(&[("name", Some(name.as_bytes()))]),

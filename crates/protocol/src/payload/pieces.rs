@@ -166,7 +166,7 @@ pub(super) const LARGE: usize = 16 * 1024;
 mod tests {
     use super::*;
     use crate::envelope::prepend;
-    use crate::jsonrpc::{Frame, Limits, Message, Response};
+    use crate::jsonrpc::{Frame, FrameReader, Limits, Message, Response};
 
     /// The arguments of a call or the content of a result, so large that they are not copied.
     fn large() -> String {
@@ -192,6 +192,10 @@ mod tests {
             .into_iter()
             .map(|name| payload.member(name).map(<[u8]>::to_vec))
             .collect();
+        for name in members {
+            let part = payload.part(name);
+            said.push(part.map(|part| part.text().to_vec()));
+        }
         said.push(payload.meta().map(<[u8]>::to_vec));
         said.push(payload.arguments().map(<[u8]>::to_vec));
         said.push(payload.name().map(|name| name.as_bytes().to_vec()));
@@ -234,6 +238,17 @@ mod tests {
                 &format!(r#"{{"content":{content}}}"#),
             );
         }
+    }
+
+    #[test]
+    fn texts_lose_what_stands_around_them_without_a_copy() {
+        let texts = format!(r#""content":{}"#, large());
+        let frame = format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"_meta":{{}},{texts}}}}}"#);
+        let mut reader = FrameReader::new(Limits::default());
+        let result = reader.read_result(frame.into()).unwrap().result;
+        let only = result.with_only(result.texts().unwrap());
+        assert_eq!(only.texts(), result.texts());
+        check(&only, &format!("{{{texts}}}"));
     }
 
     #[test]

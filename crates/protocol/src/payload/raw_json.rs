@@ -79,3 +79,16 @@ impl<'de> Deserialize<'de> for RawJson {
         Box::<RawValue>::deserialize(deserializer).map(|raw| Self(raw.into()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_are_equal_when_their_text_is() {
+        let read = |text| RawJson::parse(text).unwrap();
+        assert_eq!(read("[1]"), read("[1]"));
+        assert_ne!(read("[1]"), read("[1 ]"));
+        assert!(read("null").is_null() && !read("{}").is_null());
+    }
+}

@@ -179,3 +179,43 @@ impl FromStr for Revision {
             .ok_or(UnknownRevision)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_rule_holds_for_its_revisions_and_no_others() {
+        let check = |rule: fn(Revision) -> bool, expected: &[&str]| {
+            let found = Revision::ALL.into_iter().filter(|revision| rule(*revision));
+            let found: Vec<_> = found.map(Revision::as_str).collect();
+            assert_eq!(found, expected);
+        };
+        check(Revision::accepts_batches, &["2025-03-26"]);
+        check(Revision::primes_streams, &["2025-11-25"]);
+        check(
+            Revision::requires_version_header,
+            &["2025-06-18", "2025-11-25", "2026-07-28"],
+        );
+        check(
+            Revision::announces_completion,
+            &["2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"],
+        );
+        check(
+            Revision::allows_error_without_id,
+            &["2025-11-25", "2026-07-28"],
+        );
+        check(
+            Revision::reports_bad_arguments_as_result,
+            &["2025-11-25", "2026-07-28"],
+        );
+    }
+
+    #[test]
+    fn an_unknown_revision_is_told_which_ones_are_known() {
+        assert_eq!(
+            "1900-01-01".parse::<Revision>().unwrap_err().to_string(),
+            "unknown protocol revision, expected one of 2024-11-05 2025-03-26 2025-06-18 2025-11-25 2026-07-28"
+        );
+    }
+}

@@ -247,6 +247,8 @@ const DIFFERS_EARLY: &[Method] = &[
 
 #[cfg(test)]
 mod tests {
+    use std::error::Error as _;
+
     use super::*;
     use crate::jsonrpc::Limits;
     use Revision::{V2024_11_05, V2025_03_26, V2025_06_18, V2025_11_25, V2026_07_28};
@@ -316,6 +318,127 @@ mod tests {
     }
 
     #[test]
+    fn a_task_with_the_older_names_is_a_task_by_its_type() {
+        let task = |rest: &str| {
+            format!(
+                r#"{{"taskId":"t","status":"working","createdAt":"","lastUpdatedAt":"",{rest},"resultType":"task"}}"#
+            )
+        };
+        assert_eq!(
+            result(Method::ToolsCall, &task(r#""ttl":5"#), V2026_07_28),
+            Ok(task(r#""ttlMs":5"#))
+        );
+    }
+
+    #[test]
+    fn only_who_may_answer_with_a_task_does() {
+        let text = r#"{"task":{}}"#;
+        assert_eq!(result(Method::Ping, text, V2025_11_25).as_deref(), Ok(text));
+        let text = r#"{"structuredContent":{}}"#;
+        let lost = result(Method::ToolsCall, text, V2025_11_25);
+        assert_eq!(lost.as_deref(), Ok(text));
+    }
+
+    #[test]
+    fn each_result_is_read_as_that_of_its_method() {
+        let check = |method: Method, text: &str, to: Revision, expected: Result<&str, &str>| {
+            let found = result(method, text, to);
+            let found = found.as_deref().map_err(String::as_str);
+            assert_eq!(found, expected, "{method}");
+        };
+        let task = |ttl: &str| {
+            format!(
+                r#"{{"taskId":"t","status":"working","createdAt":"","lastUpdatedAt":"","{ttl}":1}}"#
+            )
+        };
+        check(
+            Method::Initialize,
+            r#"{"protocolVersion":"2025-11-25","capabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}},"serverInfo":{"name":"a","version":"1"}}"#,
+            V2025_11_25,
+            Ok(
+                r#"{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"a","version":"1"}}"#,
+            ),
+        );
+        check(
+            Method::ServerDiscover,
+            r#"{"supportedVersions":[],"capabilities":{"tasks":{}}}"#,
+            V2026_07_28,
+            Ok(r#"{"supportedVersions":[],"capabilities":{}}"#),
+        );
+        for (method, items) in [
+            (Method::ToolsList, "tools"),
+            (Method::ResourcesList, "resources"),
+            (Method::ResourcesTemplatesList, "resourceTemplates"),
+            (Method::ResourcesRead, "contents"),
+            (Method::PromptsList, "prompts"),
+        ] {
+            let list = |rest: &str| format!(r#"{{"{items}":[]{rest}}}"#);
+            let cached = list(r#","ttlMs":1,"cacheScope":"public""#);
+            check(method, &cached, V2025_11_25, Ok(&list("")));
+        }
+        check(
+            Method::ToolsCall,
+            r#"{"content":[],"structuredContent":1}"#,
+            V2025_11_25,
+            Ok(r#"{"content":[{"type":"text","text":"1"}]}"#),
+        );
+        check(
+            Method::PromptsGet,
+            r#"{"messages":[{"role":"user","content":{"type":"x"}}]}"#,
+            V2025_11_25,
+            Ok(
+                r#"{"messages":[{"role":"user","content":{"type":"text","text":"x: {\"type\":\"x\"}"}}]}"#,
+            ),
+        );
+        check(
+            Method::CompletionComplete,
+            "{}",
+            V2025_11_25,
+            Err("malformed message"),
+        );
+        let (new, old) = (task("ttlMs"), task("ttl"));
+        check(Method::TasksGet, &new, V2025_11_25, Ok(&old));
+        check(
+            Method::TasksCancel,
+            "{}",
+            V2025_11_25,
+            Err("the revision has no task of this form"),
+        );
+        check(
+            Method::TasksList,
+            &format!(r#"{{"tasks":[{new}]}}"#),
+            V2025_11_25,
+            Ok(&format!(r#"{{"tasks":[{old}]}}"#)),
+        );
+        check(
+            Method::TasksResult,
+            r#"{"resultType":"complete","content":[]}"#,
+            V2025_11_25,
+            Ok(r#"{"resultType":"complete","content":[]}"#),
+        );
+        check(
+            Method::SamplingCreateMessage,
+            r#"{"role":"user","content":{"type":"x"},"model":"m"}"#,
+            V2025_11_25,
+            Ok(
+                r#"{"role":"user","content":{"type":"text","text":"x: {\"type\":\"x\"}"},"model":"m"}"#,
+            ),
+        );
+        check(
+            Method::RootsList,
+            r#"{"roots":[],"_meta":{"a":1}}"#,
+            V2026_07_28,
+            Ok(r#"{"roots":[]}"#),
+        );
+        check(
+            Method::ElicitationCreate,
+            r#"{"action":"accept","_meta":{"a":1}}"#,
+            V2026_07_28,
+            Ok(r#"{"action":"accept"}"#),
+        );
+    }
+
+    #[test]
     fn what_the_revision_does_not_have_is_refused() {
         assert_eq!(
             params(Method::ElicitationCreate, "{}", V2025_03_26).unwrap_err(),
@@ -325,6 +448,9 @@ mod tests {
             params(Method::ToolsCall, "{}", V2025_11_25).unwrap_err(),
             "malformed message"
         );
+        let refused = |to| step_down_params(Method::TasksGet, &payload("{}"), to).unwrap_err();
+        assert!(refused(V2025_11_25).source().is_some());
+        assert!(refused(V2025_06_18).source().is_none());
     }
 
     #[test]

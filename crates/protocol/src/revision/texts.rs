@@ -60,7 +60,7 @@ fn is_server_info(meta: &[u8]) -> bool {
         scanner.enter(b'{').ok()?;
         scanner.next_name(true).ok()?;
         scanner.value().ok()?;
-        Some(scanner.guess_end() && scanner.is_at_end())
+        Some(scanner.guess_end())
     };
     is_one(&mut scanner).unwrap_or_default()
 }
@@ -100,7 +100,15 @@ mod tests {
             expected.step_down(revision);
             assert_eq!(found.decode::<CallToolResult>().unwrap(), expected);
             let again = Payload::parse(found.text().clone(), &Limits::default()).unwrap();
-            for name in ["_meta", "resultType", "content", "isError", "task", "name"] {
+            for name in [
+                "_meta",
+                "resultType",
+                "content",
+                "isError",
+                "task",
+                "name",
+                "arguments",
+            ] {
                 assert_eq!(found.member(name), again.member(name), "{name} of {result}");
             }
             assert_eq!(found.is_error(), again.is_error(), "{result}");
@@ -151,6 +159,8 @@ mod tests {
                 let result = reader.read_result(Bytes::from(frame)).unwrap().result;
                 let found = step_down_texts(&result, Revision::V2025_06_18).unwrap();
                 assert_eq!(found.text(), format!("{{{content}}}").as_bytes());
+                assert_eq!(found.texts(), result.texts());
+                assert!(found.is_texts() && !found.is_in_pieces());
                 assert!(!result.is_error());
             }
         }

@@ -251,7 +251,18 @@ mod tests {
     fn a_retry_is_refused() {
         let retry = r#"{"name":"a","inputResponses":{},"requestState":"s"}"#;
         check::<CallToolRequestParams>(TO, retry, r#"{"name":"a"}"#);
-        refuse::<CallToolRequestParams>(TO, retry, Some(NotRepresentable::InputRequired));
+        check::<GetPromptRequestParams>(TO, retry, r#"{"name":"a"}"#);
+        check::<ReadResourceRequestParams>(
+            TO,
+            r#"{"uri":"a","inputResponses":{},"requestState":"s"}"#,
+            r#"{"uri":"a"}"#,
+        );
+        for retry in [
+            r#"{"name":"a","inputResponses":{}}"#,
+            r#"{"name":"a","requestState":"s"}"#,
+        ] {
+            refuse::<CallToolRequestParams>(TO, retry, Some(NotRepresentable::InputRequired));
+        }
         refuse::<GetPromptRequestParams>(
             TO,
             r#"{"name":"a","requestState":"s"}"#,

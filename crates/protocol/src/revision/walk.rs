@@ -673,3 +673,160 @@ fn refuse_retry(is_retry: bool, to: Revision) -> Result<(), NotRepresentable> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use serde::Serialize;
+    use serde::de::DeserializeOwned;
+
+    use super::*;
+    use crate::revision::step_down::testing::{check, refuse};
+    use Revision::{V2025_03_26, V2025_06_18, V2025_11_25, V2026_07_28};
+
+    const TASK: &str =
+        r#"{"taskId":"t","status":"working","createdAt":"","lastUpdatedAt":"","ttl":1}"#;
+    const NEW_TASK: &str =
+        r#"{"taskId":"t","status":"working","createdAt":"","lastUpdatedAt":"","ttlMs":1}"#;
+
+    /// Parameters with these members lose the envelope, and nothing else.
+    fn params<T: StepDown + Serialize + DeserializeOwned>(members: &str) {
+        let with = |meta: &str| format!(r#"{{{members}"_meta":{{{meta}"a":1}}}}"#);
+        let envelope = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","#;
+        check::<T>(V2025_11_25, &with(envelope), &with(""));
+    }
+
+    /// A result with these members loses its type, and nothing else.
+    fn result<T: StepDown + Serialize + DeserializeOwned>(members: &str) {
+        let with = |kind: &str| format!(r#"{{{members}{kind}"x":1}}"#);
+        check::<T>(V2025_11_25, &with(r#""resultType":"complete","#), &with(""));
+    }
+
+    #[test]
+    fn all_parameters_lose_the_envelope() {
+        let info = r#"{"name":"a","version":"1"}"#;
+        params::<RequestParams>("");
+        params::<NotificationParams>("");
+        params::<PaginatedRequestParams>("");
+        params::<InitializeRequestParams>(&format!(
+            r#""protocolVersion":"x","capabilities":{{}},"clientInfo":{info},"#
+        ));
+        params::<CallToolRequestParams>(r#""name":"a","#);
+        params::<ReadResourceRequestParams>(r#""uri":"a:b","#);
+        params::<ResourceRequestParams>(r#""uri":"a:b","#);
+        params::<ResourceUpdatedNotificationParams>(r#""uri":"a:b","#);
+        params::<GetPromptRequestParams>(r#""name":"a","#);
+        params::<CompleteRequestParams>(
+            r#""ref":{"type":"ref/prompt","name":"a"},"argument":{"name":"a","value":""},"#,
+        );
+        params::<CancelledNotificationParams>(r#""requestId":1,"#);
+        params::<ProgressNotificationParams>(r#""progressToken":1,"progress":1,"#);
+        params::<SetLevelRequestParams>(r#""level":"info","#);
+        params::<LoggingMessageNotificationParams>(r#""level":"info","data":1,"#);
+        params::<CreateMessageRequestParams>(r#""messages":[],"maxTokens":1,"#);
+        params::<ElicitRequestFormParams>(r#""message":"m","requestedSchema":{},"#);
+        params::<ElicitRequestUrlParams>(
+            r#""mode":"url","message":"m","url":"u","elicitationId":"e","#,
+        );
+        params::<ElicitationCompleteNotificationParams>(r#""elicitationId":"e","#);
+        params::<SubscriptionsListenRequestParams>(r#""notifications":{},"#);
+        params::<SubscriptionsAcknowledgedNotificationParams>(r#""notifications":{},"#);
+        params::<TaskRequestParams>(r#""taskId":"t","#);
+        params::<UpdateTaskRequestParams>(r#""taskId":"t","inputResponses":{},"#);
+    }
+
+    #[test]
+    fn all_results_lose_their_type() {
+        let info = r#"{"name":"a","version":"1"}"#;
+        let task = TASK.trim_matches(['{', '}']);
+        result::<EmptyResult>("");
+        result::<InitializeResult>(&format!(
+            r#""protocolVersion":"x","capabilities":{{}},"serverInfo":{info},"#
+        ));
+        result::<DiscoverResult>(r#""supportedVersions":[],"capabilities":{},"#);
+        result::<ListToolsResult>(r#""tools":[],"#);
+        result::<CallToolResult>(r#""content":[],"#);
+        result::<ListResourcesResult>(r#""resources":[],"#);
+        result::<ListResourceTemplatesResult>(r#""resourceTemplates":[],"#);
+        result::<ReadResourceResult>(r#""contents":[],"#);
+        result::<ListPromptsResult>(r#""prompts":[],"#);
+        result::<GetPromptResult>(r#""messages":[],"#);
+        result::<CompleteResult>(r#""completion":{"values":[]},"#);
+        result::<CreateMessageResult>(r#""role":"user","content":[],"model":"m","#);
+        result::<ElicitResult>(r#""action":"accept","#);
+        result::<ListRootsResult>(r#""roots":[],"#);
+        result::<InputRequiredResult>("");
+        result::<SubscriptionsListenResult>("");
+        result::<Task>(&format!("{task},"));
+        result::<CreateTaskResult>(&format!(r#""task":{TASK},"#));
+        result::<CancelTaskResult>("");
+        result::<CancelTaskResult>(&format!("{task},"));
+        result::<ListTasksResult>(r#""tasks":[],"#);
+    }
+
+    #[test]
+    fn what_stands_within_is_stepped_down_too() {
+        let strange = r#"{"type":"x"}"#;
+        let text = r#"{"type":"text","text":"x: {\"type\":\"x\"}"}"#;
+        let check_within = |check: fn(Revision, &str, &str), around: &str| {
+            let with = |block: &str| around.replace('?', block);
+            check(V2025_11_25, &with(strange), &with(text));
+        };
+        check_within(check::<CallToolResult>, r#"{"content":[?,?]}"#);
+        check_within(check::<PromptMessage>, r#"{"role":"user","content":?}"#);
+        check_within(
+            check::<GetPromptResult>,
+            r#"{"messages":[{"role":"user","content":?}]}"#,
+        );
+        check_within(
+            check::<CreateMessageResult>,
+            r#"{"role":"user","content":?,"model":"m"}"#,
+        );
+        check_within(
+            check::<CreateMessageResult>,
+            r#"{"role":"user","content":[?,?],"model":"m"}"#,
+        );
+        check_within(
+            check::<ToolResultContent>,
+            r#"{"type":"tool_result","toolUseId":"t","content":[?]}"#,
+        );
+        check_within(
+            check::<SamplingMessageContentBlock>,
+            r#"{"type":"tool_result","toolUseId":"t","content":[?]}"#,
+        );
+        let list = |task: &str| format!(r#"{{"tasks":[{task},{task}]}}"#);
+        check::<ListTasksResult>(V2025_11_25, &list(NEW_TASK), &list(TASK));
+        let created = |task: &str| format!(r#"{{"task":{task}}}"#);
+        check::<CreateTaskResult>(V2025_11_25, &created(NEW_TASK), &created(TASK));
+        check::<CancelTaskResult>(V2025_11_25, NEW_TASK, TASK);
+    }
+
+    #[test]
+    fn a_task_is_refused_where_it_has_no_form() {
+        let none = Some(NotRepresentable::Task);
+        let tasks = format!("[{TASK}]");
+        let list = format!(r#"{{"tasks":{tasks}}}"#);
+        for (to, why) in [(V2025_06_18, none), (V2025_11_25, None)] {
+            refuse::<Task>(to, TASK, why);
+            refuse::<Option<Task>>(to, TASK, why);
+            refuse::<Vec<Task>>(to, &tasks, why);
+            refuse::<ListTasksResult>(to, &list, why);
+            refuse::<CancelTaskResult>(to, TASK, why);
+        }
+        refuse::<CancelTaskResult>(V2026_07_28, TASK, none);
+        refuse::<CancelTaskResult>(V2026_07_28, "{}", None);
+        refuse::<CancelTaskResult>(V2025_11_25, "{}", none);
+    }
+
+    #[test]
+    fn a_question_is_refused_where_its_request_is() {
+        let form =
+            r#"{"method":"elicitation/create","params":{"message":"m","requestedSchema":{}}}"#;
+        let no_method = NotRepresentable::Method(Method::ElicitationCreate);
+        refuse::<InputRequest>(V2025_03_26, form, Some(no_method));
+        refuse::<InputRequest>(V2025_06_18, form, None);
+        let tools = r#"{"method":"sampling/createMessage","params":{"messages":[],"maxTokens":1,"tools":[{"name":"a","inputSchema":{}}]}}"#;
+        refuse::<InputRequest>(V2025_06_18, tools, Some(NotRepresentable::SamplingTools));
+        refuse::<InputRequest>(V2025_11_25, tools, None);
+        refuse::<InputRequest>(V2025_03_26, r#"{"method":"roots/list"}"#, None);
+    }
+}

@@ -58,6 +58,85 @@ fn unknown_members_survive_with_their_text() {
 }
 
 #[test]
+fn a_message_says_what_it_asks_for_and_what_it_carries() {
+    let check = |text: &str, method: Option<&str>, payload: Option<&str>| {
+        let Ok(Frame::Single(message)) = read(text) else {
+            panic!("{text}");
+        };
+        assert_eq!(message.method().map(MethodName::as_str), method, "{text}");
+        let carried = message.payload().map(|payload| payload.text().to_vec());
+        assert_eq!(carried.as_deref(), payload.map(str::as_bytes), "{text}");
+        let rest_is_one_line = message.write_head(&mut Vec::new()).is_one_line();
+        assert_eq!(rest_is_one_line, !text.contains('\n'), "{text:?}");
+    };
+    check(
+        r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#,
+        Some("ping"),
+        None,
+    );
+    check(
+        r#"{"jsonrpc":"2.0","id":1,"method":"a/b","params":{"c":1}}"#,
+        Some("a/b"),
+        Some(r#"{"c":1}"#),
+    );
+    check(
+        r#"{"jsonrpc":"2.0","method":"a/b","params":{"c":1}}"#,
+        Some("a/b"),
+        Some(r#"{"c":1}"#),
+    );
+    check(
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\n}}",
+        None,
+        Some("{\n}"),
+    );
+    check(
+        r#"{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"m","data":[1]}}"#,
+        None,
+        Some("[1]"),
+    );
+}
+
+#[test]
+fn names_of_the_envelope_mean_what_their_escapes_mean() {
+    let text = r#"{"\u006asonrpc":"2.0","\u0069d":1,"\u006dethod":"a","\u0070arams":{},"b":2}"#;
+    assert_eq!(
+        rewritten(text),
+        r#"{"jsonrpc":"2.0","id":1,"method":"a","b":2,"params":{}}"#
+    );
+    let text = r#"{"\u006asonrpc":"2.0","id":1,"\u0072esult":{}}"#;
+    assert_eq!(rewritten(text), r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
+}
+
+#[test]
+fn a_limit_is_told_by_its_name() {
+    let limits = Limits {
+        bytes: 100,
+        depth: 3,
+        items: 12,
+        batch: 2,
+    };
+    let check = |text: &str, limit: Option<&str>| {
+        let read = Frame::read(&Bytes::copy_from_slice(text.as_bytes()), &limits);
+        assert_eq!(read.err().and_then(|bad| bad.limit()), limit, "{text}");
+    };
+    let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    check(ping, None);
+    check("{]", None);
+    check(&" ".repeat(101), Some("message"));
+    check(r#"{"jsonrpc":"2.0","id":1,"result":{"a":[1]}}"#, None);
+    check(
+        r#"{"jsonrpc":"2.0","id":1,"result":{"a":[[1]]}}"#,
+        Some("depth"),
+    );
+    check(
+        r#"{"jsonrpc":"2.0","id":1,"result":[1,2,3,4,5,6,7,8,9,0]}"#,
+        Some("items"),
+    );
+    check("[1,2]", None);
+    check("[1,2,3]", Some("batch"));
+}
+
+#[test]
 fn line_breaks_between_tokens_become_spaces() {
     let text = "{\n\"jsonrpc\":\"2.0\",\r\n\"id\":1,\"result\":{\n \"a\":\"b\\n\"\r}}";
     assert_eq!(
@@ -263,6 +342,12 @@ fn a_broken_envelope_keeps_its_id() {
             Shape::Request,
         ),
         (
+            r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"_meta":{},"name":"a","_meta":{}}}"#,
+            Problem::RepeatedMember,
+            Some("7"),
+            Shape::Request,
+        ),
+        (
             r#"{"jsonrpc":"2.0","id":1,"method":"m","x":1,"x":1}"#,
             Problem::RepeatedMember,
             Some("1"),
@@ -289,6 +374,8 @@ fn member_names_are_exact() {
     };
     assert_eq!(request.id, RequestId::from(2));
     assert_eq!(request.extra.iter().count(), 2);
+    assert!(!request.extra.is_empty());
+    assert!(Request::new(1.into(), Method::Ping, None).extra.is_empty());
 }
 
 #[test]
@@ -365,4 +452,18 @@ fn unknown_members_are_kept_as_long_as_they_are_few() {
     );
     let malformed = read(&message(MAX_EXTRA + 1)).unwrap_err();
     assert_eq!(malformed.limit(), Some("members"));
+}
+
+#[test]
+fn an_error_keeps_a_few_members_that_are_unknown() {
+    for count in [MAX_EXTRA, MAX_EXTRA + 1] {
+        let extra: String = (0..count).map(|n| format!(r#","x{n}":{n}"#)).collect();
+        let text =
+            format!(r#"{{"jsonrpc":"2.0","id":7,"error":{{"code":1,"message":"m"{extra}}}}}"#);
+        let Ok(Frame::Single(Message::Response(response))) = read(&text) else {
+            panic!("{text}");
+        };
+        let error = response.outcome.unwrap_err();
+        assert_eq!(error.extra.iter().count(), MAX_EXTRA);
+    }
 }
