@@ -239,4 +239,15 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn a_page_is_named_by_exactly_one_header() {
+        let page = HeaderValue::from_static("https://a.example");
+        let mut headers = HeaderMap::new();
+        assert_eq!(Fields::of(&headers).origin(), None);
+        headers.append(ORIGIN, page.clone());
+        assert_eq!(Fields::of(&headers).origin(), Some(&page));
+        headers.append(ORIGIN, page);
+        assert_eq!(Fields::of(&headers).origin(), None);
+    }
 }

@@ -212,6 +212,7 @@ mod tests {
             "/m?next=http://other/",
             "http://host:8080/m?next=http://other/",
         );
+        check("m/a:b", "http://host:8080/a/m/a:b");
         check("//host:8080/m", "http://host:8080/m");
         check("http://HOST:8080/m", "http://HOST:8080/m");
     }
@@ -250,6 +251,40 @@ mod tests {
                 matches!(found, Err(ReferenceError::OtherOrigin(_))),
                 "{reference}"
             );
+        }
+    }
+
+    #[test]
+    fn only_the_two_schemes_have_an_origin() {
+        for (uri, has_origin) in [
+            ("http://host/", true),
+            ("https://host/", true),
+            ("ftp://host/", false),
+            ("ws://host:80/", false),
+        ] {
+            let uri: Uri = uri.parse().unwrap();
+            assert_eq!(is_same_origin(&uri, &uri), has_origin, "{uri}");
+        }
+    }
+
+    #[test]
+    fn credentials_of_the_caller_stay() {
+        let found = resolved("http://user:word@host/sse", "/m").unwrap();
+        assert_eq!(found, "http://user:word@host/m");
+    }
+
+    #[test]
+    fn what_is_not_used_is_named_with_the_reason() {
+        for (reference, expected) in [
+            ("/a b", "\"/a b\" is not a URI reference"),
+            ("ftp://host/m", "\"ftp://host/m\" is neither http nor https"),
+            (
+                "http://other/m",
+                "\"http://other/m\" leads to another origin",
+            ),
+        ] {
+            let error = resolved("http://host/sse", reference).unwrap_err();
+            assert_eq!(error.to_string(), expected);
         }
     }
 

@@ -395,6 +395,29 @@ mod tests {
     }
 
     #[test]
+    fn a_header_that_cannot_be_read_says_what_was_expected() {
+        for (wire, expected) in [
+            (
+                &b"caf\xc3\xa9"[..],
+                "has invalid characters, expected visible ASCII",
+            ),
+            (
+                b"=?base64?a?=",
+                "is not valid, expected standard Base64 with padding",
+            ),
+            (
+                b"=?base64?/w==?=",
+                "is not valid, expected UTF-8 inside the Base64",
+            ),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::NAME, HeaderValue::from_bytes(wire).unwrap());
+            let error = check_encoded(&headers, &header::NAME, "a").unwrap_err();
+            assert_eq!(error.to_string(), format!("header mcp-name {expected}"));
+        }
+    }
+
+    #[test]
     fn values_keep_their_case_and_the_method_has_no_encoded_form() {
         let mut headers = HeaderMap::new();
         headers.insert(header::METHOD, HeaderValue::from_static("TOOLS/LIST"));

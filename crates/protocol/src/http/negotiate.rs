@@ -235,12 +235,11 @@ impl<'a> Range<'a> {
         let quality = parts
             .filter_map(|part| part.split_once('='))
             .find(|(name, _)| name.trim_end().eq_ignore_ascii_case("q"))
-            .map_or(Some(MOST), |(_, value)| quality(value.trim_start()));
+            .map_or(MOST, |(_, value)| quality(value.trim_start()));
         Some(Self {
             kind,
             subtype,
-            // A weight that cannot be read must not become a refusal.
-            quality: quality.unwrap_or(MOST),
+            quality,
         })
     }
 
@@ -269,18 +268,15 @@ fn preference(ranges: &[Range<'_>], format: Format) -> u16 {
         .map_or(0, |(_, quality)| quality)
 }
 
-/// `0`, `1`, `0.5`, `0.125`, in thousandths.
-fn quality(text: &str) -> Option<u16> {
+/// `0`, `0.5`, `0.125`, in thousandths.
+///
+/// All else is the most: `1`, and a weight that cannot be read, which must not become a refusal.
+fn quality(text: &str) -> u16 {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
-    if fraction.len() > 3 || !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
-        return None;
+    if whole != "0" || fraction.len() > 3 || !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
+        return MOST;
     }
-    let thousandths: u16 = format!("{fraction:0<3}").parse().ok()?;
-    match whole {
-        "0" => Some(thousandths),
-        "1" if thousandths == 0 => Some(MOST),
-        _ => None,
-    }
+    format!("{fraction:0<3}").parse().unwrap_or(MOST)
 }
 
 const MOST: u16 = 1000;
@@ -338,6 +334,7 @@ mod tests {
     fn a_weight_that_cannot_be_read_counts_as_one() {
         check("application/json;q=high", 1000, 0);
         check("application/json;q=2", 1000, 0);
+        check("application/json;q=1.5", 1000, 0);
         check("application/json;q=0.1234", 1000, 0);
         check("application/json;q=-1", 1000, 0);
     }
@@ -347,6 +344,25 @@ mod tests {
         assert!(accept(&["application/json", "text/event-stream"]).accepts_both());
         assert!(accept(&[]).accepts_both());
         assert!(!accept(&["application/json"]).accepts_both());
+        assert!(!accept(&["text/event-stream"]).accepts_both());
+    }
+
+    #[test]
+    fn a_format_is_accepted_unless_its_weight_is_nothing() {
+        for (value, json, event_stream) in [
+            ("application/json", true, false),
+            ("text/event-stream", false, true),
+            ("*/*;q=0.001", true, true),
+            ("application/json;q=0, */*", false, true),
+        ] {
+            let accepted = accept(&[value]);
+            assert_eq!(accepted.accepts(Format::Json), json, "{value}");
+            assert_eq!(
+                accepted.accepts(Format::EventStream),
+                event_stream,
+                "{value}"
+            );
+        }
     }
 
     #[test]

@@ -71,6 +71,8 @@ pub const MESSAGE: &str = "message";
 
 #[cfg(test)]
 mod tests {
+    use std::error::Error;
+
     use super::*;
 
     fn read(event: &str, data: &str) -> Result<String, EndpointError> {
@@ -117,6 +119,35 @@ mod tests {
                 matches!(read("endpoint", data), Err(EndpointError::Unusable(_))),
                 "{data}"
             );
+        }
+    }
+
+    #[test]
+    fn an_endpoint_that_is_none_says_why() {
+        for (event, data, expected, cause) in [
+            (
+                "message",
+                "/post",
+                "the first event is \"message\", expected \"endpoint\"",
+                None,
+            ),
+            (
+                "endpoint",
+                "",
+                "the endpoint event is empty, expected a URI",
+                None,
+            ),
+            (
+                "endpoint",
+                "//evil.example",
+                "the endpoint event names no usable place to post",
+                Some("\"//evil.example\" leads to another origin"),
+            ),
+        ] {
+            let error = read(event, data).unwrap_err();
+            assert_eq!(error.to_string(), expected);
+            let found = error.source().map(ToString::to_string);
+            assert_eq!(found.as_deref(), cause, "{expected}");
         }
     }
 }

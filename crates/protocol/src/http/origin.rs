@@ -546,10 +546,44 @@ mod tests {
         assert!(check("localhost", "http://app.example.com").is_err());
         assert!(check("localhost", "https://app.example.com.evil.com").is_err());
         assert!(check("localhost", "vscode-webview://other").is_err());
-        for wrong in ["", "null", "*", "example.com", "https://a/b"] {
+        for wrong in ["", "null", "*", "example.com", "https://a/b", "http://:80"] {
             assert!(local().allow_origin(wrong).is_err(), "{wrong}");
         }
-        assert!(local().allow_host("a/b").is_err());
+        assert!(local().allow_host(":80").is_err());
+        assert_eq!(
+            local().allow_host("a/b").unwrap_err().to_string(),
+            "\"a/b\" is no host or origin, expected as in \"example.com:8080\" or \
+             \"https://example.com\""
+        );
+    }
+
+    #[test]
+    fn a_host_allowed_at_one_port_is_foreign_at_another() {
+        let mut guard = local();
+        guard.allow_host("box.local:8080").unwrap();
+        for (host, is_allowed) in [
+            ("box.local:8080", true),
+            ("box.local:8081", false),
+            ("box.local", false),
+            ("box.local:", false),
+        ] {
+            let headers = headers(&[host], &[]);
+            let decision = guard.check(&Uri::from_static("/"), &Fields::of(&headers));
+            assert_eq!(decision.is_ok(), is_allowed, "{host}: {decision:?}");
+        }
+    }
+
+    #[test]
+    fn a_foreign_host_is_named_as_it_was_read() {
+        for (host, shown) in [
+            ("EVIL.example:80", "evil.example:80"),
+            ("10.0.0.1", "10.0.0.1"),
+            ("[0:0::2]:80", "[::2]:80"),
+        ] {
+            let headers = headers(&[host], &[]);
+            let decision = local().check(&Uri::from_static("/"), &Fields::of(&headers));
+            assert_eq!(decision, Err(Foreign::Host(shown.to_owned())));
+        }
     }
 
     #[test]

@@ -227,7 +227,7 @@ enum Reach {
     Other,
 }
 
-/// A search through a schema, bounded in depth and in parts.
+/// A search through a schema, bounded in parts. Its depth the JSON reader has bounded.
 #[derive(Default)]
 struct Walk {
     /// The keywords and names on the way to the present part.
@@ -241,7 +241,7 @@ struct Walk {
 impl Walk {
     fn schema(&mut self, schema: &Value, reach: Reach) -> Result<(), InvalidAnnotation> {
         self.nodes += 1;
-        if self.nodes > MAX_NODES || self.place.len() > 2 * MAX_DEPTH {
+        if self.nodes > MAX_NODES {
             return Err(self.invalid(Fault::TooLarge));
         }
         let members = match schema {
@@ -356,8 +356,9 @@ impl Walk {
 
 const ANNOTATION: &str = "x-mcp-header";
 
-// Deeper than any form a person fills in; one level is a keyword and a name.
-const MAX_DEPTH: usize = 64;
+// Where the JSON reader stops, deeper than any form a person fills in; one level is a keyword and
+// a name.
+const MAX_DEPTH: usize = 63;
 
 // Bounds the work that a peer can cause; a schema this large serves no model.
 const MAX_NODES: usize = 10_000;

@@ -130,3 +130,39 @@ impl Allowance {
         limits.idle.filter(|_| is_silent).map(Expired::Idle)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[expect(clippy::disallowed_methods, reason = "any time will do")]
+    fn now() -> Instant {
+        Instant::now()
+    }
+
+    #[test]
+    fn both_clocks_stand_still_in_a_pause() {
+        let now = now();
+        let limit = Some(10 * SECOND);
+        for timeouts in [Timeouts::new(limit, None), Timeouts::new(None, limit)] {
+            let mut clocks = Allowance::new(now, timeouts);
+            clocks.stop(now + SECOND);
+            assert_eq!(clocks.deadline(), None);
+            assert_eq!(clocks.expired(now + 60 * SECOND), None);
+            clocks.go_on(now + 3 * SECOND);
+            assert_eq!(clocks.deadline(), Some(now + 12 * SECOND));
+        }
+    }
+
+    #[test]
+    fn what_has_gone_by_before_counts_to_the_whole_time_alone() {
+        let timeouts = Timeouts::new(Some(4 * SECOND), Some(10 * SECOND));
+        assert_eq!(timeouts.left(), Some(10 * SECOND));
+        let later = timeouts.after(7 * SECOND);
+        assert_eq!(later.left(), Some(3 * SECOND));
+        assert_eq!((later.idle, later.total), (timeouts.idle, timeouts.total));
+        assert_eq!(timeouts.after(11 * SECOND).left(), Some(Duration::ZERO));
+    }
+}

@@ -191,6 +191,30 @@ mod tests {
         proptest::collection::vec(step, 0..400)
     }
 
+    fn counted(keys: impl IntoIterator<Item = u64>) -> Counted<()> {
+        let mut counted = Counted::default();
+        for key in keys {
+            counted.insert(key, ());
+        }
+        counted
+    }
+
+    #[test]
+    fn keys_in_a_row_have_a_place_each_and_not_many_more() {
+        for (count, places) in [(1, 8), (8, 8), (9, 16), (256, 256), (257, 256)] {
+            let counted = counted(1000..1000 + count);
+            assert_eq!(counted.near.len(), places, "{count}");
+            let far = count.saturating_sub(256) as usize;
+            assert_eq!(counted.far.len(), far, "{count}");
+        }
+    }
+
+    #[test]
+    fn a_key_far_from_the_others_takes_no_places_without_end() {
+        let counted = counted([0, 1 << 20]);
+        assert_eq!((counted.near.len(), counted.far.len()), (MOST_PLACES, 1));
+    }
+
     proptest! {
         #[test]
         fn it_holds_what_a_map_holds(steps in steps()) {

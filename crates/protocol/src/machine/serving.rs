@@ -141,3 +141,21 @@ impl<T> Serving<T> {
         self.by_id.len()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_belongs_to_one_call_until_that_is_over() {
+        let mut serving = Serving::new();
+        let keys = [(); 3].map(|()| serving.reserve());
+        assert_eq!(keys.map(ServeKey::place), [0, 1, 2]);
+        let [answered, released, _] = keys;
+        serving.insert(answered, RequestId::from(1), ());
+        serving.release(released);
+        assert_eq!(serving.reserve().place(), 1);
+        assert!(serving.take(answered).is_some());
+        assert_eq!(serving.reserve().place(), 0);
+    }
+}

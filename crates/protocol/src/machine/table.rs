@@ -41,3 +41,36 @@ impl Hasher for FixedHasher {
         self.write_u64(u64::from(word));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// Keys that are alike go to different places of a table: it looks at the last bits of a
+    /// hash, and tells those in one place apart by the first.
+    fn check(write: impl Fn(&mut FixedHasher, u64)) {
+        let hashes = (0..256).map(|key| {
+            let mut hasher = FixedHasher::default();
+            write(&mut hasher, key);
+            hasher.finish()
+        });
+        let (last, first): (BTreeSet<_>, BTreeSet<_>) =
+            hashes.map(|hash| (hash & 0xFF, hash >> 57)).unzip();
+        assert!(last.len() > 128 && first.len() > 64, "{last:?} {first:?}");
+    }
+
+    #[test]
+    fn keys_that_are_alike_are_kept_apart() {
+        check(|hasher, key| hasher.write_u64(key));
+        check(|hasher, key| hasher.write_u64(key << 32));
+        check(|hasher, key| hasher.write_i64(-key.cast_signed()));
+        check(|hasher, key| hasher.write_u32(key as u32));
+        check(|hasher, key| hasher.write(format!("request-{key}").as_bytes()));
+        check(|hasher, key| {
+            hasher.write_u64(key / 16);
+            hasher.write_u64(key % 16);
+        });
+    }
+}

@@ -482,6 +482,7 @@ mod tests {
             Err(AnswerError::ContentType { .. })
         ));
         assert!(read(204, &[]).is_err());
+        assert!(read(202, &[STREAM]).is_err());
     }
 
     #[test]

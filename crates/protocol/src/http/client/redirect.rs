@@ -94,6 +94,8 @@ const MAX_REDIRECTS: usize = 5;
 
 #[cfg(test)]
 mod tests {
+    use std::error::Error;
+
     use super::*;
 
     fn follow(status: u16, location: &str, followed: usize) -> Result<String, RedirectError> {
@@ -152,6 +154,35 @@ mod tests {
         assert_eq!(
             follow_redirect(&from, status, &headers, 0),
             Err(RedirectError::NoLocation)
+        );
+    }
+
+    #[test]
+    fn what_is_not_followed_says_why() {
+        let check = |error: RedirectError, expected: &str, cause: Option<&str>| {
+            assert_eq!(error.to_string(), expected);
+            let found = error.source().map(ToString::to_string);
+            assert_eq!(found.as_deref(), cause, "{expected}");
+        };
+        check(
+            follow(302, "/mcp/", 0).unwrap_err(),
+            "the server redirects with status 302, expected 307 or 308",
+            None,
+        );
+        check(
+            follow(307, "/mcp/", 5).unwrap_err(),
+            "the server redirects more than 5 times",
+            None,
+        );
+        check(
+            RedirectError::NoLocation,
+            "the server redirects nowhere, expected exactly one header location",
+            None,
+        );
+        check(
+            follow(307, "//evil.example/", 0).unwrap_err(),
+            "the server redirects to a place that is not followed",
+            Some("\"//evil.example/\" leads to another origin"),
         );
     }
 }

@@ -237,6 +237,21 @@ mod tests {
     }
 
     #[test]
+    fn what_no_header_carries_is_named() {
+        let method = stateless_headers(Revision::LATEST, "a b", None, Vec::new());
+        assert_eq!(
+            method.unwrap_err().to_string(),
+            "method \"a b\" cannot stand in the header mcp-method, expected visible ASCII"
+        );
+        let event = stream_headers(None, None, Some("a\0"));
+        assert_eq!(
+            event.unwrap_err().to_string(),
+            "event id \"a\\0\" cannot stand in the header last-event-id, expected no control \
+             characters"
+        );
+    }
+
+    #[test]
     fn the_old_endpoint_is_posted_json() {
         check(&old_post_headers(), &[JSON]);
     }

@@ -79,7 +79,6 @@ impl Argument {
             b't' => Self::Boolean(true),
             b'f' => Self::Boolean(false),
             b'"' => Self::String(serde_json::from_str(text).ok()?),
-            b'{' | b'[' => Self::Formless,
             _ => integer(text).map_or(Self::Formless, Self::Integer),
         })
     }

@@ -64,6 +64,7 @@ fn a_tool_without_annotation_has_no_parameters() {
             .unwrap()
             .is_empty()
     );
+    assert!(!region("string").is_empty());
     assert!(Parameters::read(&json("true")).unwrap().is_empty());
     let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
     assert!(Parameters::read(&json(&deep)).unwrap().is_empty());
@@ -72,7 +73,13 @@ fn a_tool_without_annotation_has_no_parameters() {
 #[test]
 fn the_three_primitive_types_may_be_annotated() {
     for kind in ["string", "integer", "boolean"] {
-        assert_eq!(region(kind).iter().count(), 1);
+        let parameters = region(kind);
+        assert_eq!(parameters.iter().count(), 1);
+        assert!(
+            Vec::from_iter(&parameters)
+                .into_iter()
+                .eq(parameters.iter())
+        );
     }
 }
 
@@ -178,6 +185,7 @@ fn an_annotation_anywhere_else_invalidates_the_tool() {
         ),
         (r#"{"else":{HERE}}"#, "/else"),
         (r#"{"$defs":{"a":{HERE}}}"#, "/$defs/a"),
+        (r#"{"$defs":{"default":{HERE}}}"#, "/$defs/default"),
         (r#"{"definitions":{"a/b":{HERE}}}"#, "/definitions/a~1b"),
         (
             r#"{"additionalProperties":{HERE}}"#,
@@ -235,6 +243,8 @@ fn escapes_in_descriptions_do_not_make_a_large_schema_invalid() {
 fn a_property_or_data_of_that_name_is_no_annotation() {
     for text in [
         r#"{"properties":{"x-mcp-header":{"type":"string"}}}"#,
+        r#"{"items":{"properties":{"x-mcp-header":{"type":"string"}}}}"#,
+        r#"{"$defs":{"x-mcp-header":{"type":"string"}}}"#,
         r#"{"properties":{"a":{"default":{"x-mcp-header":"A"}}}}"#,
         r#"{"const":{"x-mcp-header":"A"}}"#,
         r#"{"enum":[{"x-mcp-header":"A"}]}"#,
@@ -254,17 +264,49 @@ fn a_schema_too_deep_or_too_large_is_refused() {
             "}}".repeat(depth)
         )
     };
-    // The JSON reader itself stops at 128 levels, two for each property.
-    assert!(Parameters::read(&json(&nested(60))).is_ok());
-    for depth in [65, 100, 5_000] {
+    assert!(Parameters::read(&json(&nested(MAX_DEPTH))).is_ok());
+    for depth in [MAX_DEPTH + 1, 100, 5_000] {
         let error = Parameters::read(&json(&nested(depth))).unwrap_err();
         assert_eq!(error.fault, Fault::TooLarge, "{depth}");
     }
-    let wide = format!(r#"{{"x-mcp-header-not":[{}0]}}"#, "0,".repeat(10_001));
-    assert_eq!(
-        Parameters::read(&json(&wide)).unwrap_err().fault,
-        Fault::TooLarge
-    );
+    // The root, the array and the last item are parts as well.
+    let wide = |parts: usize| {
+        let others = "0,".repeat(parts - 3);
+        Parameters::read(&json(&format!(r#"{{"x-mcp-header-not":[{others}0]}}"#)))
+    };
+    assert!(wide(MAX_NODES).is_ok());
+    assert_eq!(wide(MAX_NODES + 1).unwrap_err().fault, Fault::TooLarge);
+}
+
+#[test]
+fn an_invalid_annotation_says_where_and_why() {
+    for (fault, expected) in [
+        (Fault::NotText, "is not a string"),
+        (
+            Fault::NotToken("a b".into()),
+            "is \"a b\", expected a header name token",
+        ),
+        (Fault::NotUnique("A".into()), "repeats the name \"A\""),
+        (
+            Fault::NotPrimitive,
+            "is on another type than string, integer or boolean",
+        ),
+        (
+            Fault::NotReachable,
+            "is not on a property reached through properties alone",
+        ),
+        (
+            Fault::TooLarge,
+            "cannot be searched for, the schema exceeds 63 levels, 10000 parts or the range of numbers",
+        ),
+    ] {
+        let place = "/a".to_owned();
+        let error = InvalidAnnotation { place, fault };
+        assert_eq!(
+            error.to_string(),
+            format!("x-mcp-header at \"/a\" {expected}")
+        );
+    }
 }
 
 // the forty: 32
@@ -300,9 +342,18 @@ fn values_without_a_header_form_stop_the_call() {
         let arguments = json(&format!(r#"{{"region":{body}}}"#));
         let error = region("integer").headers_for(Some(&arguments)).unwrap_err();
         assert_eq!(error.path, ["region"], "{body}");
+        assert_eq!(
+            error.to_string(),
+            "argument \"region\" has no header form, expected a string, a boolean or an integer \
+             within ±(2^53-1)"
+        );
     }
     let twice = json(r#"{"region":"a","region":"b"}"#);
-    assert!(region("string").headers_for(Some(&twice)).is_err());
+    let error = region("string").headers_for(Some(&twice)).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "argument \"region\" is repeated or not valid text"
+    );
 }
 
 #[test]

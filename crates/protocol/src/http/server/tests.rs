@@ -104,6 +104,8 @@ fn get_opens_a_stream_or_is_405() {
     );
     let bad = [accept, session, (VERSION, "1900-01-01")];
     assert_eq!(head_status(&dual(), Verb::GET, &bad), 400);
+    let agreed = [accept, session, (VERSION, "2025-11-25")];
+    assert!(head(&dual(), Verb::GET, &agreed).is_ok());
     let silent = Endpoint {
         offers_stream: false,
         ..dual()
@@ -217,6 +219,8 @@ fn every_error_has_its_status() {
         (ErrorCode::INTERNAL_ERROR, Stateless, Answer, 200),
         (ErrorCode::USER_REJECTED, Stateless, Answer, 200),
         (ErrorCode::BUSY, Stateless, Before, 503),
+        (ErrorCode::TOO_MANY, Stateless, Answer, 429),
+        (ErrorCode::TOO_MANY, Handshake, Answer, 429),
         (ErrorCode::PARSE_ERROR, Handshake, Before, 400),
         (ErrorCode::INVALID_REQUEST, Handshake, Before, 400),
         (ErrorCode::UNSUPPORTED_VERSION, Handshake, Before, 400),
@@ -235,10 +239,75 @@ fn every_error_has_its_status() {
     }
 }
 
+fn admitted(
+    endpoint: &Endpoint,
+    pairs: &[(&'static str, &str)],
+    text: &str,
+) -> Result<Admission, Refusal> {
+    admit(
+        endpoint,
+        &Fields::of(&headers(pairs)),
+        &Body::of(&frame(text)),
+    )
+}
+
+#[test]
+fn in_a_session_what_may_be_a_broken_answer_is_brought_to_whoever_asked() {
+    for (text, is_brought) in [
+        (r#"{"jsonrpc":"2.0","id":7,"result":{},"error":{}}"#, true),
+        (r#"{"jsonrpc":"2.0","id":7}"#, true),
+        (
+            r#"{"jsonrpc":"2.0","id":7,"method":"a","params":[]}"#,
+            false,
+        ),
+        ("{", false),
+    ] {
+        match admitted(&dual(), &[(SESSION, "s1")], text) {
+            Ok(Admission::Session { .. }) => assert!(is_brought, "{text}"),
+            Err(Refusal::Malformed(_)) => assert!(!is_brought, "{text}"),
+            other => panic!("{text}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_batch_is_refused_by_what_is_wrong_with_it() {
+    let ping = r#"[{"jsonrpc":"2.0","id":7,"method":"ping"}]"#;
+    let refusal = |endpoint: &Endpoint, pairs: &[(&'static str, &str)], text: &str| {
+        admitted(endpoint, pairs, text).unwrap_err()
+    };
+    let nowhere = Refusal::Batch { revision: None };
+    assert_eq!(refusal(&stateless_only(), &[], ping), nowhere);
+    let revision = Some(Revision::V2025_06_18);
+    let named = refusal(&dual(), &[(VERSION, "2025-06-18")], ping);
+    assert_eq!(named, Refusal::Batch { revision });
+    let missing = Refusal::Session(SessionError::Missing);
+    assert_eq!(refusal(&dual(), &[], ping), missing);
+    let opening = ping.replace("ping", "initialize");
+    let batched = Refusal::BatchedInitialize;
+    assert_eq!(refusal(&dual(), &[], &opening), batched);
+}
+
+#[test]
+fn an_unsupported_version_is_named_where_there_is_one() {
+    for (requested, expected) in [
+        (
+            "",
+            "unsupported protocol version, expected one of the supported",
+        ),
+        (
+            "1900-01-01",
+            "unsupported protocol version \"1900-01-01\", expected one of the supported",
+        ),
+    ] {
+        let requested = requested.to_owned();
+        assert_eq!(Refusal::Version { requested }.to_string(), expected);
+    }
+}
+
 #[test]
 fn a_refusal_says_which_header_and_what_was_expected() {
-    let frame = frame(LIST);
-    let refusal = admit(&dual(), &Fields::of(&HeaderMap::new()), &Body::of(&frame)).unwrap_err();
+    let refusal = admitted(&dual(), &[], LIST).unwrap_err();
     assert_eq!(
         refusal.to_string(),
         "header mcp-protocol-version is missing, expected \"2026-07-28\""

@@ -119,7 +119,9 @@ mod tests {
 
     #[test]
     fn what_is_written_is_the_message() {
+        let long = format!(r#"{{"a":"{}"}}"#, "x".repeat(AROUND));
         let texts = [
+            &long,
             "{}",
             "{ }",
             r#"{"a":1}"#,
@@ -129,7 +131,7 @@ mod tests {
             r#"{"name":"a","arguments":{},"task":{}}"#,
         ];
         let payloads = texts.map(|text| {
-            Payload::parse(Bytes::from_static(text.as_bytes()), &Limits::default()).unwrap()
+            Payload::parse(Bytes::copy_from_slice(text.as_bytes()), &Limits::default()).unwrap()
         });
         let mut members = MemberText::default();
         let empty = MetaText::new(&members);

@@ -31,17 +31,9 @@ pub(super) struct Listener {
     /// Those of them that wait until the server has let go of the resource: over HTTP the one
     /// request may overtake the other.
     held: Vec<String>,
-    /// What is granted so far; what is wanted of lists is granted at once.
+    /// What is granted so far, by the session that it was last said to; what is wanted of lists is
+    /// granted at once.
     granted: SubscriptionFilter,
-}
-
-impl Listener {
-    /// Its session is lost, and what was granted in it.
-    pub(super) fn suspend(&mut self) {
-        self.open = 0;
-        self.held.clear();
-        self.granted = SubscriptionFilter::default();
-    }
 }
 
 impl ClientMachine {

@@ -90,4 +90,14 @@ mod tests {
         let both = format!(r#""_meta":{{"a":1,"{PROGRESS_TOKEN}":10}}"#);
         check(&[("a", b"1")], Some(b"10"), &both);
     }
+
+    #[test]
+    fn its_length_is_that_with_the_longest_token() {
+        let mut members = MemberText::default();
+        members.push("a", b"1");
+        let text = MetaText::new(&members);
+        let mut out = Vec::new();
+        text.write(Some(i64::MIN.to_string().as_bytes()), &mut out);
+        assert_eq!(out.len(), text.length());
+    }
 }

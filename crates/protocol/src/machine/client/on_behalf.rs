@@ -80,3 +80,23 @@ impl OnBehalf {
         members
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_of_somebody_holds_behind_what_was_ours_then() {
+        let [ours, another] = [b"1", b"2"].map(|value| {
+            let mut members = MemberText::default();
+            members.push("a", value);
+            members
+        });
+        let whom = OnBehalf::new(RawJson::parse("{}").unwrap());
+        assert!(whom.text(&ours).is_some());
+        assert!(whom.text(&ours).is_some());
+        let copy = whom.clone();
+        assert!(copy.text(&another).is_some());
+        assert!(whom.text(&another).is_none());
+    }
+}

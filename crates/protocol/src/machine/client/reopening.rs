@@ -250,9 +250,6 @@ impl ClientMachine {
                 _ => {}
             }
         }
-        for listener in self.listeners.values_mut() {
-            listener.suspend();
-        }
     }
 
     fn send_waiting(&mut self, now: Instant, out: &mut Vec<Output>) {

@@ -377,6 +377,7 @@ mod tests {
         assert_eq!(machine.open_calls(), 0);
         machine.enter(now(), call, &serve);
         assert!(machine.is_open(serve.key));
+        assert_eq!(machine.lane(serve.key), Some(Lane::SHARED));
         let refused = received(&mut machine, line);
         assert!(matches!(refused.as_slice(), [Output::Send { .. }]));
         let cancel =
@@ -384,6 +385,8 @@ mod tests {
         let stopped = Output::Stop { key: serve.key };
         assert_eq!(received(&mut machine, cancel).first(), Some(&stopped));
         assert_eq!(machine.open_calls(), 0);
+        assert!(!machine.is_open(serve.key));
+        assert_eq!(machine.lane(serve.key), None);
     }
 
     #[test]

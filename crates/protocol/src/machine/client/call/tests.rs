@@ -7,7 +7,7 @@ use crate::jsonrpc::{FrameReader, Limits, Message};
 use crate::machine::client::{ClientConfig, Mode};
 use crate::payload::RawJson;
 use crate::revision::Revision;
-use crate::types::{Implementation, LoggingLevel, SubscriptionFilter};
+use crate::types::{Implementation, LoggingLevel, SetLevelRequestParams, SubscriptionFilter};
 
 #[expect(clippy::disallowed_methods, reason = "any time will do")]
 fn now() -> Instant {
@@ -71,6 +71,11 @@ fn check(revision: Revision, method: Method, params: Option<&Payload>, id: i64, 
     assert_eq!(found, expected, "{result}");
     assert_eq!(short.open_calls(), long.open_calls());
     assert_eq!(short.session.log_level, long.session.log_level);
+
+    let later = now + Duration::from_secs(3600);
+    long.handle(later, Input::Tick, &mut expected);
+    short.handle(later, Input::Tick, &mut found);
+    assert_eq!(found, expected, "{result}");
 }
 
 #[test]
@@ -78,12 +83,13 @@ fn the_short_way_ends_where_the_long_one_does() {
     let plain = Payload::encode_call("a", &()).unwrap();
     let text = br#"{"name":"a","arguments":{},"_meta":{"x":1}}"#;
     let own = Payload::parse(Bytes::from_static(text), &Limits::default()).unwrap();
+    let level = Payload::encode(&SetLevelRequestParams::new(LoggingLevel::Error)).unwrap();
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
         for (method, params) in [
             (Method::ToolsCall, Some(&plain)),
             (Method::ToolsCall, Some(&own)),
             (Method::ToolsList, None),
-            (Method::LoggingSetLevel, None),
+            (Method::LoggingSetLevel, Some(&level)),
             (Method::ResourcesList, None),
         ] {
             for result in [
@@ -100,6 +106,34 @@ fn the_short_way_ends_where_the_long_one_does() {
             }
         }
     }
+}
+
+#[test]
+fn the_request_of_a_plain_call_is_lent_to_whoever_writes_it() {
+    let now = now();
+    let params = Payload::encode_call("a", &()).unwrap();
+    let somebody = Arc::new(OnBehalf::new(RawJson::parse("{}").unwrap()));
+    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+        for on_behalf in [None, Some(Arc::clone(&somebody))] {
+            let mut machine = ready(now, revision);
+            let mut call = CallRequest::new(CallKey(7), Method::ToolsCall, Some(params.clone()));
+            call.on_behalf = on_behalf;
+            let mut out = Vec::new();
+            let departure = machine.call(now, call, &mut out).unwrap();
+            assert_eq!(departure.params(), Some(&params));
+            assert_eq!(out, []);
+        }
+    }
+}
+
+#[test]
+fn a_client_says_that_it_opens_a_lost_session_anew() {
+    let now = now();
+    let mut machine = ready(now, Revision::V2025_11_25);
+    machine.config.wire = Wire::Http;
+    assert!(!machine.is_reopening());
+    machine.handle(now, Input::SessionLost, &mut Vec::new());
+    assert!(machine.is_reopening());
 }
 
 /// What is sent for somebody else, and what comes of a result.
