@@ -116,6 +116,10 @@ pub(crate) fn to_milliseconds(duration: Duration) -> Number {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::types::{
+        DiscoverResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+        ListToolsResult, ReadResourceResult, ServerCapabilities,
+    };
 
     #[test]
     fn what_is_no_duration_is_zero() {
@@ -146,5 +150,24 @@ mod tests {
         assert_eq!(read("\"public\""), CacheScope::Public);
         assert_eq!(read("\"private\""), CacheScope::Private);
         assert_eq!(read("\"Public\""), CacheScope::Private);
+    }
+
+    #[test]
+    fn every_result_with_hints_gives_back_those_it_was_given() {
+        fn check(mut result: impl Cacheable) {
+            assert_eq!(result.cache_hint(), CacheHint::default());
+            let hint = CacheHint::new(Duration::from_millis(1500), CacheScope::Public);
+            result.set_cache(hint.time_to_live, hint.scope);
+            assert_eq!(result.cache_hint(), hint);
+        }
+        check(DiscoverResult::new(
+            Vec::new(),
+            ServerCapabilities::default(),
+        ));
+        check(ListPromptsResult::new(Vec::new()));
+        check(ListResourcesResult::new(Vec::new()));
+        check(ListResourceTemplatesResult::new(Vec::new()));
+        check(ListToolsResult::new(Vec::new()));
+        check(ReadResourceResult::new(Vec::new()));
     }
 }

@@ -158,6 +158,7 @@ mod tests {
     fn sampling_with_tools_and_context_is_declared_apart() {
         assert!(client(r#"{"sampling":{}}"#).accepts_sampling());
         assert!(!client(r#"{"sampling":{}}"#).accepts_sampling_tools());
+        assert!(!client(r#"{"sampling":{}}"#).accepts_sampling_context());
         assert!(client(r#"{"sampling":{"tools":{}}}"#).accepts_sampling_tools());
         assert!(client(r#"{"sampling":{"context":{}}}"#).accepts_sampling_context());
     }

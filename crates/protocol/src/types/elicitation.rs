@@ -284,4 +284,32 @@ mod tests {
         assert!(matches!(url, ElicitRequestParams::Url(_)));
         assert!(read(r#"{"mode":"voice","message":"m"}"#).is_err());
     }
+
+    #[test]
+    fn both_modes_say_what_the_user_is_told_and_what_was_attached() {
+        let check = |text: &str| {
+            let params: ElicitRequestParams = serde_json::from_str(text).unwrap();
+            assert_eq!(params.message(), "m", "{text}");
+            let attached = params.meta().and_then(|meta| meta.member("a"));
+            assert_eq!(attached, Some(&1.into()), "{text}");
+        };
+        check(r#"{"message":"m","requestedSchema":{},"_meta":{"a":1}}"#);
+        check(r#"{"mode":"url","message":"m","url":"https://a","_meta":{"a":1}}"#);
+    }
+
+    #[test]
+    fn only_a_form_that_was_filled_has_fields() {
+        let check = |result: &ElicitResult, expected: &str| {
+            assert_eq!(serde_json::to_string(result).unwrap(), expected);
+        };
+        let fields = Map::from_iter([("a".to_owned(), 1.into())]);
+        check(
+            &ElicitResult::accept(fields),
+            r#"{"action":"accept","content":{"a":1}}"#,
+        );
+        check(
+            &ElicitResult::new(ElicitAction::Decline),
+            r#"{"action":"decline"}"#,
+        );
+    }
 }

@@ -278,4 +278,12 @@ mod tests {
             assert!(serde_json::from_str::<ElicitSchema>(bad).is_err(), "{bad}");
         }
     }
+
+    #[test]
+    fn fields_that_are_no_object_are_refused_as_such() {
+        let bad = r#"{"type":"object","properties":[]}"#;
+        let error = serde_json::from_str::<ElicitSchema>(bad).unwrap_err();
+        let error = error.to_string();
+        assert!(error.contains("expected an object"), "{error}");
+    }
 }

@@ -82,4 +82,17 @@ mod tests {
         let written = serde_json::to_string(&read).unwrap();
         assert_eq!(serde_json::from_str::<Extra>(&written).unwrap(), read);
     }
+
+    #[test]
+    fn members_that_are_added_are_there_and_count() {
+        let mut extra = Extra::default();
+        assert!(extra.is_empty());
+        extra.insert("a", 1.into());
+        extra.insert("a", 2.into());
+        assert!(!extra.is_empty());
+        assert_eq!(extra.member("a"), Some(&2.into()));
+        assert_ne!(extra, Extra::default());
+        extra.as_map_mut().clear();
+        assert_eq!(extra, Extra::default());
+    }
 }

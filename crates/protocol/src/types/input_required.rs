@@ -179,6 +179,8 @@ impl std::error::Error for BadInputRequest {
 
 #[cfg(test)]
 mod tests {
+    use std::error::Error as _;
+
     use super::*;
     use crate::types::{ElicitRequestUrlParams, SamplingMessage};
 
@@ -205,17 +207,20 @@ mod tests {
     #[test]
     fn other_methods_may_not_be_asked() {
         let read = |text| {
-            serde_json::from_str::<InputRequest>(text)
-                .unwrap()
-                .question()
+            let request: InputRequest = serde_json::from_str(text).unwrap();
+            let error = request.question().unwrap_err();
+            (error.to_string(), error)
         };
-        assert!(matches!(
-            read(r#"{"method":"tools/call","params":{"name":"x"}}"#),
-            Err(BadInputRequest::Method(method)) if method == "tools/call"
-        ));
-        assert!(matches!(
-            read(r#"{"method":"elicitation/create","params":{}}"#),
-            Err(BadInputRequest::Params(_))
-        ));
+        let (text, error) = read(r#"{"method":"tools/call","params":{"name":"x"}}"#);
+        assert_eq!(
+            text,
+            r#"method "tools/call" may not be asked inside a result"#
+        );
+        assert!(matches!(&error, BadInputRequest::Method(method) if method == "tools/call"));
+        assert!(error.source().is_none());
+        let (text, error) = read(r#"{"method":"elicitation/create","params":{}}"#);
+        assert_eq!(text, "malformed params of an input request");
+        assert!(matches!(error, BadInputRequest::Params(_)));
+        assert!(error.source().is_some());
     }
 }

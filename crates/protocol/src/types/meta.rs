@@ -252,6 +252,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::types::RootsCapability;
 
     #[test]
     fn reserved_members_are_written_and_read_back() {
@@ -259,7 +260,11 @@ mod tests {
         meta.set_progress_token(&ProgressToken::Integer(7));
         meta.set_protocol_version("2026-07-28");
         meta.set_client_info(&Implementation::new("hub", "1"));
-        meta.set_client_capabilities(&ClientCapabilities::default());
+        let capabilities = ClientCapabilities {
+            roots: Some(RootsCapability::default()),
+            ..ClientCapabilities::default()
+        };
+        meta.set_client_capabilities(&capabilities);
         meta.set_log_level(LoggingLevel::Notice);
         meta.insert(key::TRACEPARENT, json!("00-01-02-00"));
         assert_eq!(meta.progress_token(), Ok(Some(ProgressToken::Integer(7))));
@@ -268,10 +273,7 @@ mod tests {
             meta.client_info(),
             Ok(Some(Implementation::new("hub", "1")))
         );
-        assert_eq!(
-            meta.client_capabilities(),
-            Ok(Some(ClientCapabilities::default()))
-        );
+        assert_eq!(meta.client_capabilities(), Ok(Some(capabilities)));
         assert_eq!(meta.log_level(), Ok(Some(LoggingLevel::Notice)));
         assert_eq!(meta.traceparent(), Ok(Some("00-01-02-00")));
         assert_eq!(meta.server_info(), Ok(None));
@@ -290,5 +292,34 @@ mod tests {
             "_meta member \"io.modelcontextprotocol/protocolVersion\": expected a string"
         );
         assert!(meta.progress_token().is_err());
+    }
+
+    #[test]
+    fn what_is_attached_to_a_result_is_written_and_read_back() {
+        let mut meta = Meta::new();
+        meta.set_server_info(&Implementation::new("hub", "1"));
+        meta.set_subscription_id(&RequestId::from("listen"));
+        meta.set_related_task(&RelatedTaskMetadata::new("t"));
+        meta.set_model_immediate_response("wait");
+        meta.insert(key::TRACESTATE, json!("a=1"));
+        meta.insert(key::BAGGAGE, json!("b=2"));
+        assert_eq!(
+            meta.server_info(),
+            Ok(Some(Implementation::new("hub", "1")))
+        );
+        assert_eq!(meta.subscription_id(), Ok(Some(RequestId::from("listen"))));
+        assert_eq!(meta.related_task(), Ok(Some(RelatedTaskMetadata::new("t"))));
+        assert_eq!(meta.model_immediate_response(), Ok(Some("wait")));
+        assert_eq!(meta.tracestate(), Ok(Some("a=1")));
+        assert_eq!(meta.baggage(), Ok(Some("b=2")));
+    }
+
+    #[test]
+    fn other_members_pass_through_untouched() {
+        let members = Map::from_iter([("example.com/a".to_owned(), json!([1]))]);
+        let meta = Meta::from(members.clone());
+        assert_eq!(meta.as_map(), &members);
+        assert_eq!(meta.member("example.com/a"), Some(&json!([1])));
+        assert_eq!(meta.member("example.com/b"), None);
     }
 }

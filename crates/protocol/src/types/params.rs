@@ -60,3 +60,18 @@ impl PaginatedRequestParams {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_is_asked_for_with_the_cursor_that_was_given() {
+        let check = |cursor, expected: &str| {
+            let params = PaginatedRequestParams::after(cursor);
+            assert_eq!(serde_json::to_string(&params).unwrap(), expected);
+        };
+        check("a", r#"{"cursor":"a"}"#);
+        check("", r#"{"cursor":""}"#);
+    }
+}

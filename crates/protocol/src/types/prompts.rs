@@ -294,3 +294,19 @@ impl PromptMessage {
         Self::new(Role::Assistant, ContentBlock::text(text))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prompt_is_shown_by_its_title_and_needs_what_it_says() {
+        let text = r#"{"name":"n","title":"t","arguments":[{"name":"a"},{"name":"b","required":false},{"name":"c","required":true}]}"#;
+        let prompt: Prompt = serde_json::from_str(text).unwrap();
+        assert_eq!(prompt.display_name(), "t");
+        assert_eq!(Prompt::new("n").display_name(), "n");
+        let arguments = prompt.arguments.unwrap();
+        let required: Vec<_> = arguments.iter().map(PromptArgument::is_required).collect();
+        assert_eq!(required, [false, false, true]);
+    }
+}

@@ -121,3 +121,20 @@ impl ResourceTemplate {
         self.title.as_deref().unwrap_or(&self.name)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_to_show_is_title_then_name() {
+        let mut resource = Resource::new("file:///a", "n");
+        assert_eq!(resource.display_name(), "n");
+        resource.title = Some("t".to_owned());
+        assert_eq!(resource.display_name(), "t");
+        let mut template = ResourceTemplate::new("file:///{a}", "n");
+        assert_eq!(template.display_name(), "n");
+        template.title = Some("t".to_owned());
+        assert_eq!(template.display_name(), "t");
+    }
+}

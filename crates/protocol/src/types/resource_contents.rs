@@ -189,4 +189,15 @@ mod tests {
             serde_json::from_str(r#"{"uri":"file:///a","text":""}"#).unwrap();
         assert_eq!(read, ResourceContents::text("file:///a", ""));
     }
+
+    #[test]
+    fn contents_that_are_known_say_where_they_are() {
+        let check = |text, expected| {
+            let read: ResourceContents = serde_json::from_str(text).unwrap();
+            assert_eq!(read.uri(), expected, "{text}");
+        };
+        check(r#"{"uri":"file:///a","text":"a"}"#, Some("file:///a"));
+        check(r#"{"uri":"file:///b","blob":""}"#, Some("file:///b"));
+        check(r#"{"uri":"file:///c","new":1}"#, None);
+    }
 }

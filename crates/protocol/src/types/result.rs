@@ -129,6 +129,8 @@ struct Head {
 
 #[cfg(test)]
 mod tests {
+    use std::error::Error as _;
+
     use super::*;
 
     #[test]
@@ -165,5 +167,34 @@ mod tests {
             Answer::<EmptyResult>::from_json(r#"{"resultType":"later"}"#),
             Err(BadAnswer::UnknownType(kind)) if kind == "later"
         ));
+    }
+
+    #[test]
+    fn a_kind_of_result_is_named_by_its_word_on_the_wire() {
+        let check = |kind: ResultType, word: &str| {
+            assert_eq!(kind.as_str(), word);
+            assert_eq!(kind.to_string(), word);
+            assert_eq!(serde_json::to_value(&kind).unwrap(), word);
+        };
+        check(ResultType::Complete, "complete");
+        check(ResultType::InputRequired, "input_required");
+        check(ResultType::Task, "task");
+        check(ResultType::Other("later".to_owned()), "later");
+    }
+
+    #[test]
+    fn what_cannot_be_read_says_why() {
+        let check = |text, expected: &str, has_cause: bool| {
+            let error = Answer::<EmptyResult>::from_json(text).unwrap_err();
+            assert_eq!(error.to_string(), expected);
+            assert_eq!(error.source().is_some(), has_cause, "{text}");
+        };
+        check(
+            r#"{"resultType":"later"}"#,
+            r#"unknown resultType "later""#,
+            false,
+        );
+        check(r#"{"resultType":"task"}"#, "malformed result", true);
+        check("7", "malformed result", true);
     }
 }

@@ -187,4 +187,20 @@ mod tests {
         assert!(filter.wants_tools() && !filter.wants_prompts() && !filter.wants_resources());
         assert!(filter.resources().is_empty() && filter.tasks().is_empty());
     }
+
+    #[test]
+    fn what_is_wanted_is_found_by_its_name() {
+        let check = |text, expected: [bool; 3]| {
+            let filter: SubscriptionFilter = serde_json::from_str(text).unwrap();
+            let wanted = [
+                filter.wants_tools(),
+                filter.wants_prompts(),
+                filter.wants_resources(),
+            ];
+            assert_eq!(wanted, expected, "{text}");
+        };
+        check(r#"{"toolsListChanged":true}"#, [true, false, false]);
+        check(r#"{"promptsListChanged":true}"#, [false, true, false]);
+        check(r#"{"resourcesListChanged":true}"#, [false, false, true]);
+    }
 }

@@ -256,4 +256,16 @@ mod tests {
         task.poll_interval_ms = Some(20.into());
         assert_eq!(task.poll_interval(), Some(Duration::from_millis(20)));
     }
+
+    #[test]
+    fn a_task_that_ended_never_changes_again() {
+        let check = |status: TaskStatus, expected| {
+            assert_eq!(status.is_terminal(), expected, "{status:?}");
+        };
+        check(TaskStatus::Working, false);
+        check(TaskStatus::InputRequired, false);
+        check(TaskStatus::Completed, true);
+        check(TaskStatus::Failed, true);
+        check(TaskStatus::Cancelled, true);
+    }
 }

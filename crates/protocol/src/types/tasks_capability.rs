@@ -84,3 +84,27 @@ pub struct TaskRequestsCapability {
 
 /// The identifier of the tasks extension.
 pub const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_request_is_declared_apart() {
+        let check = |requests: &str, expected: [bool; 3]| {
+            let text = format!(r#"{{"requests":{requests}}}"#);
+            let tasks: TasksCapability = serde_json::from_str(&text).unwrap();
+            let accepted = [
+                tasks.accepts_tool_calls(),
+                tasks.accepts_sampling(),
+                tasks.accepts_elicitation(),
+            ];
+            assert_eq!(accepted, expected, "{requests}");
+        };
+        check("{}", [false, false, false]);
+        check(r#"{"tools":{"call":{}}}"#, [true, false, false]);
+        check(r#"{"sampling":{"createMessage":{}}}"#, [false, true, false]);
+        check(r#"{"elicitation":{"create":{}}}"#, [false, false, true]);
+        check(r#"{"tools":{"call":null}}"#, [false, false, false]);
+    }
+}

@@ -197,6 +197,18 @@ mod tests {
     }
 
     #[test]
+    fn a_tool_that_is_not_silent_is_taken_at_its_word() {
+        let hints = tool(
+            r#"{"name":"n","inputSchema":{},"annotations":{"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}"#,
+        )
+        .hints();
+        assert!(!hints.is_read_only());
+        assert!(!hints.is_destructive());
+        assert!(hints.is_idempotent());
+        assert!(!hints.is_open_world());
+    }
+
+    #[test]
     fn a_read_only_tool_destroys_nothing() {
         let read_only: ToolAnnotations =
             serde_json::from_str(r#"{"readOnlyHint":true,"destructiveHint":true}"#).unwrap();

@@ -371,4 +371,49 @@ mod tests {
         let null = check(r#"{"content":[],"structuredContent":null}"#).unwrap();
         assert!(null.is_null());
     }
+
+    #[test]
+    fn a_payload_of_one_text_holds_little_more_than_the_text() {
+        let held = |text: &str| {
+            let payload = CallToolResult::text_payload(text);
+            let written = payload.text().clone();
+            drop(payload);
+            (written.len(), written.try_into_mut().unwrap().capacity())
+        };
+        for length in [0, 1, 100, LONG_TEXT - 1] {
+            let (length, capacity) = held(&"a".repeat(length));
+            assert_eq!(capacity, length);
+        }
+        let (length, capacity) = held(&"a line of a long text with its end\n".repeat(100));
+        assert!(capacity < length + length / 8, "{capacity} for {length}");
+    }
+
+    #[test]
+    fn a_tool_that_could_not_do_its_work_says_so_and_why() {
+        let check = |result: &CallToolResult, is_error, text: &str| {
+            assert_eq!(result.is_error(), is_error, "{text}");
+            assert_eq!(result.joined_text(), text);
+        };
+        check(&CallToolResult::error("why"), true, "why");
+        check(&CallToolResult::text("done"), false, "done");
+        let read = serde_json::from_str(r#"{"content":[],"isError":false}"#);
+        check(&read.unwrap(), false, "");
+    }
+
+    #[test]
+    fn texts_are_joined_line_by_line_without_what_is_no_text() {
+        let text =
+            r#"{"content":[{"type":"text","text":"a"},{"type":"new"},{"type":"text","text":"b"}]}"#;
+        let read: CallToolResult = serde_json::from_str(text).unwrap();
+        assert_eq!(read.joined_text(), "a\nb");
+    }
+
+    #[test]
+    fn a_structured_result_says_the_same_as_text() {
+        let result = CallToolResult::structured(RawJson::parse(r#"{"a": 1}"#).unwrap());
+        assert_eq!(
+            serde_json::to_string(&result).unwrap(),
+            r#"{"content":[{"type":"text","text":"{\"a\": 1}"}],"structuredContent":{"a": 1}}"#
+        );
+    }
 }

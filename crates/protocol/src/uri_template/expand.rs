@@ -301,6 +301,8 @@ mod tests {
             ("X{.list*}", "X.red.green.blue"),
             ("X{.keys}", "X.semi,%3B,dot,.,comma,%2C"),
             ("X{.keys*}", "X.semi=%3B.dot=..comma=%2C"),
+            ("X{.empty_list}", "X"),
+            ("X{.empty_list*}", "X"),
             ("X{.empty_keys}", "X"),
             ("X{.empty_keys*}", "X"),
         ]);
@@ -378,9 +380,11 @@ mod tests {
         ]);
         let expand = |template: &str| UriTemplate::parse(template).unwrap().expand(&variables);
         assert_eq!(expand("{v:2}").as_deref(), Ok("%C3%A4%C3%B6"));
+        let error = expand("{+l:1}").unwrap_err();
+        assert_eq!(error, ExpandError::PrefixOfComposite("l".to_owned()));
         assert_eq!(
-            expand("{+l:1}"),
-            Err(ExpandError::PrefixOfComposite("l".to_owned()))
+            error.to_string(),
+            r#"variable "l" must be one text: the template takes a prefix of it"#
         );
     }
 }

@@ -91,7 +91,8 @@ impl<'a> Matcher<'a> {
         lead.is_some_and(|distance| match before.get(distance).copied().flatten() {
             Some(0xC0..0xE0) => distance < 1,
             Some(0xE0..0xF0) => distance < 2,
-            Some(0xF0..) => distance < 3,
+            // No character has more triplets than were looked at.
+            Some(0xF0..) => true,
             _ => false,
         })
     }
@@ -153,6 +154,7 @@ impl<'a> Matcher<'a> {
     /// `{?a,b}`, `{&a}`, `{;a}`: nothing, or the first character and pairs.
     fn mark_named(&mut self, index: usize, expression: &Expression) {
         let class = Class::of(expression);
+        // An operator with names always has one.
         let first = expression.operator.first();
         let separator = expression.operator.separator();
         // Where a pair may begin, and where one may go on.
@@ -172,7 +174,7 @@ impl<'a> Matcher<'a> {
                 goes_on.insert(at);
             }
             let before = at.checked_sub(1).and_then(|before| self.byte(before));
-            if before.is_some() && (before == first || before == Some(separator)) {
+            if before == first || before == Some(separator) {
                 let is_any = expression.has_explode()
                     && role == Some(Role::Inside)
                     && byte != Some(b'=')
@@ -181,11 +183,12 @@ impl<'a> Matcher<'a> {
                     expression.variables.iter().any(|variable| {
                         let end = at + variable.name.len();
                         self.has(at, &variable.name)
-                            && (self.may_end(index, end)
-                                || match self.byte(end) {
-                                    Some(b'=') => goes_on.contains(end + 1),
-                                    byte => byte == Some(separator) && begins.contains(end + 1),
-                                })
+                            && match self.byte(end) {
+                                Some(byte) if byte == b'=' || byte == separator => {
+                                    goes_on.contains(end)
+                                }
+                                _ => self.may_end(index, end),
+                            }
                     })
                 };
                 if is_any || is_known() {
@@ -193,7 +196,7 @@ impl<'a> Matcher<'a> {
                 }
                 self.steps += expression.variables.len();
             }
-            if ends || (byte.is_some() && byte == first && begins.contains(at + 1)) {
+            if ends || (byte == first && begins.contains(at + 1)) {
                 self.mark(index, at);
             }
         }
@@ -295,12 +298,8 @@ impl<'a> Matcher<'a> {
                 }
             }
             let is_name = |byte: u8| class.role(byte) == Role::Inside && byte != b'=';
-            if name_end.is_none() && expression.has_explode() && self.byte(at).is_some_and(is_name)
-            {
-                name_end = Some(at + 1);
-                longest = longest.max(self.may_end(index, at + 1).then_some(at + 1));
-            }
-            let Some(name_end) = name_end else {
+            let is_any = || expression.has_explode() && self.byte(at).is_some_and(is_name);
+            let Some(name_end) = name_end.or_else(|| is_any().then_some(at)) else {
                 break;
             };
             at = name_end;
@@ -421,6 +420,7 @@ mod tests {
         check("", "", []);
         check("é", "é", []);
         check("é", "%C3%A9", []);
+        check("é{+r}", "éabcdefg", [("r", "abcdefg".into())]);
         check_none("a", "ab");
         check_none("ab", "a");
         check_none("", "a");
@@ -444,6 +444,12 @@ mod tests {
         check("{a}{b}", "xyz", [("a", "xy".into()), ("b", "z".into())]);
         check("{a,b}", "x,y", [("a", "x".into()), ("b", "y".into())]);
         check("{a,b}", "x", [("a", "x".into())]);
+        check(
+            "{a,b}",
+            "x,y,z",
+            [("a", "x".into()), ("b", ["y", "z"].into())],
+        );
+        check("{a,b:5}", "x,y,z", [("a", "x".into()), ("b", "y,z".into())]);
         check("{list}", "x,y", [("list", ["x", "y"].into())]);
         check("{list*}", "x,y", [("list", ["x", "y"].into())]);
         check(
@@ -470,6 +476,7 @@ mod tests {
             [("path", "a/b.tar".into()), ("kind", "gz".into())],
         );
         check("{+a}/end", "x/end/end", [("a", "x/end".into())]);
+        check("{+a,b}", "x,y,z", [("a", "x".into()), ("b", "y,z".into())]);
         check("{+a}", "a%20b%2Fc", [("a", "a b%2Fc".into())]);
         check("x{#at}", "x#top", [("at", "top".into())]);
         check("x{#at}", "x#", [("at", "".into())]);
@@ -502,10 +509,16 @@ mod tests {
         check("x{/a*}/end", "x/1/2/end", [("a", ["1", "2"].into())]);
         check("{/var:1,var}", "/v/value", [("var", "value".into())]);
         check("x{/a}", "x", []);
+        check(
+            "{/a}z{/b*}",
+            "/1z/2z",
+            [("a", "1".into()), ("b", ["2z"].into())],
+        );
         check_none("x{/a}", "x/1/2");
         check_none("x{/a,b}", "x/1/2/3");
         check_none("{/var:1,var}", "/v/other");
         check_none("{a}/{a}", "x/y");
+        check_none("{a}/{a}", "xy/x");
     }
 
     #[test]
@@ -554,6 +567,16 @@ mod tests {
             "?a=1&a=2",
             [("a", "1".into()), ("k", [("a", "2")].into())],
         );
+        check(
+            "{?a,b}{+c}",
+            "?b=1&b=2",
+            [("b", "1".into()), ("c", "&b=2".into())],
+        );
+        check(
+            "{?k*}{+r}",
+            "?k=1&=2",
+            [("k", ["1"].into()), ("r", "&=2".into())],
+        );
         check_none("s{?q}", "s?");
         check_none("s{?q}", "s?q=1&");
         check_none("s{?q}", "s?r=1");
@@ -564,16 +587,40 @@ mod tests {
     }
 
     #[test]
+    fn an_expression_ends_only_where_the_rest_fits_wholly() {
+        let check = |template, uri, rest: &str| {
+            check(template, uri, [("p", "q".into()), ("r", rest.into())]);
+        };
+        check("{p}{/a}z{+r}", "qz/1/2zy", "/1/2zy");
+        check("{p}{?a}z{+r}", "qz?b=1zy", "?b=1zy");
+        check("{p}{?a}z{+r}", "qz?a&zy", "?a&zy");
+        check("{p}{?a}z{+r}", "qz?aazy", "?aazy");
+        check("{p}{?k*}z{+r}", "qz?zy", "?zy");
+        check("{p}{?k*}z{+r}", "qz?=zy", "?=zy");
+    }
+
+    #[test]
     fn a_character_is_not_cut() {
         check("{a}{b}", "xé", [("a", "x".into()), ("b", "é".into())]);
         check("{a}{b}", "x%20", [("a", "x".into()), ("b", " ".into())]);
         check_none("{a}{b}", "é");
         check_none("{a}{b}", "%C3%A9");
+        check_none("{a}{b}", "%E2%82%AC");
         check_none("{a}{b}", "%F0%9F%98%80");
         check(
             "{a}{b}",
             "%C3%A9%A9",
             [("a", "é".into()), ("b", "%A9".into())],
+        );
+        check(
+            "{a}{b}",
+            "%E2%82%AC%82",
+            [("a", "€".into()), ("b", "%82".into())],
+        );
+        check(
+            "{a}{b}",
+            "%F0%9F%98%80%80",
+            [("a", "😀".into()), ("b", "%80".into())],
         );
         check_none("{a}20", "x%20");
     }
@@ -597,6 +644,20 @@ mod tests {
             let most = 6 * (uri.len() + 1) * (template.parts.len() + 1);
             assert!(steps <= most, "{steps} steps for {template:?}");
         }
+    }
+
+    #[test]
+    fn each_look_at_a_byte_or_at_a_name_is_a_step() {
+        let check = |template, uri, expected| {
+            let (found, steps) = matches(&read(template).parts, uri);
+            assert!(found.is_some(), "{template} {uri}");
+            assert_eq!(steps, expected, "{template} {uri}");
+        };
+        check("ab", "ab", 2);
+        // 4 bytes and 1 return in the literal; 5 places and 4 bytes in the expression.
+        check("{+a}aab", "aaab", 5 + 9);
+        // 5 places and 2 names to mark, 2 names and 2 bytes to cut.
+        check("{?a,b}", "?b=1", 7 + 4);
     }
 
     /// What a URI consists of, in no order: the pairs of a query have none.

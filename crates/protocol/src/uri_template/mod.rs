@@ -200,3 +200,25 @@ fn triplet(bytes: &[u8], at: usize) -> Option<u8> {
     let low = char::from(low).to_digit(16)?;
     u8::try_from(high * 16 + low).ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_template_is_the_text_that_it_was_read_from() {
+        let read = |text: &str| text.parse::<UriTemplate>().unwrap();
+        let template = read("a/{b}");
+        assert_eq!(template.as_str(), "a/{b}");
+        assert_eq!(template.to_string(), "a/{b}");
+        assert_eq!(template, read("a/{b}"));
+        assert_ne!(template, read("a/{c}"));
+    }
+
+    #[test]
+    fn a_value_is_one_text_for_who_wants_no_more() {
+        assert_eq!(Value::from("Paris").text(), "Paris");
+        assert_eq!(Value::from(["Paris", "France"]).text(), "Paris,France");
+        assert_eq!(Value::from([("a", "1"), ("b", "2")]).text(), "a,1,b,2");
+    }
+}

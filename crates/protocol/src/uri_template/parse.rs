@@ -365,6 +365,7 @@ mod tests {
         check("{/?id}", Name, 2);
         check("{??hello}", Name, 2);
         check("{}", Name, 1);
+        check("{%zz}", Name, 1);
         check("{a,}", Name, 3);
         check("{a..b}", Name, 3);
         check("{a.}", Name, 3);
@@ -391,7 +392,22 @@ mod tests {
         check(&"a".repeat(8193), TooLong, 8192);
         check(&"{a}".repeat(33), TooMany, 96);
         check(&format!("{{a{}}}", ",a".repeat(32)), TooMany, 65);
+        assert!(UriTemplate::parse(&"a".repeat(8192)).is_ok());
         assert!(UriTemplate::parse(&"{a}".repeat(32)).is_ok());
+    }
+
+    #[test]
+    fn an_error_says_what_is_wrong_and_where() {
+        let check = |template, expected| {
+            let error = UriTemplate::parse(template).unwrap_err();
+            assert_eq!(error.to_string(), expected, "{template}");
+        };
+        check("a b", "character cannot stand in a URI template at byte 1");
+        check("a{", "brace is not closed at byte 2");
+        check("{!a}", "operator is reserved at byte 1");
+        check("{}", "variable name expected at byte 1");
+        check("{a:0}", "prefix must be a number from 1 to 9999 at byte 3");
+        check("{a b}", "comma or closing brace expected at byte 2");
     }
 
     #[test]
