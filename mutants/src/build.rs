@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 
 use crate::mutant::{Kind, Mutant};
-use crate::switch::{self, FUNCTION, SWITCH, Switched};
+use crate::switch::{self, FUNCTION, SWITCH};
 
 /// A copy of the workspace that may be changed.
 pub(crate) struct Build<'a> {
@@ -54,10 +54,11 @@ impl Build<'_> {
         loop {
             let mut places = BTreeMap::new();
             for (&file, (text, found)) in &files {
-                let Switched { text, places: here } = switch::switch(text, found, &kept_const)
+                let switched = switch::switch(text, found, &kept_const)
                     .map_err(|reason| format!("{file}: {reason}"))?;
-                self.write(file, &text)?;
-                places.insert(file, here);
+                self.write(file, &switched.text)?;
+                places.insert(file, switched.places);
+                refused.extend(switched.refused);
             }
             if !files.contains_key(root.as_str()) {
                 self.write(&root, &root_text)?;

@@ -18,6 +18,8 @@ pub(crate) struct Switched {
     pub(crate) text: String,
     /// Where the code of each mutant stands in it, and what else is at fault if it does not compile.
     pub(crate) places: Vec<(usize, Range<usize>)>,
+    /// Those that are no code: names would be bound on one side of an "or" only.
+    pub(crate) refused: Vec<usize>,
 }
 
 /// Makes it so. Mutants go by their numbers; functions of these names stay `const`, and have none.
@@ -41,9 +43,10 @@ pub(crate) fn switch(
         at,
         kept_const,
         nodes: Vec::new(),
+        refused: Vec::new(),
     };
     finder.visit_file(&file);
-    let mut nodes = finder.nodes;
+    let (mut nodes, refused) = (finder.nodes, finder.refused);
     // What is only put in first, then the outer before the inner, where they begin at the same letter.
     nodes.sort_by_key(|node| {
         let range = &node.range;
@@ -60,6 +63,7 @@ pub(crate) fn switch(
     Ok(Switched {
         text: writer.out,
         places: writer.places,
+        refused,
     })
 }
 
@@ -101,6 +105,7 @@ struct Finder<'a> {
     at: BTreeMap<usize, Vec<(usize, &'a Mutant)>>,
     kept_const: &'a BTreeSet<String>,
     nodes: Vec<Node>,
+    refused: Vec<usize>,
 }
 
 impl<'a> Finder<'a> {
@@ -234,8 +239,10 @@ impl<'ast> Visit<'ast> for Finder<'_> {
     fn visit_expr_binary(&mut self, expression: &'ast syn::ExprBinary) {
         let operator = expression.op.span().byte_range();
         let range = expression.span().byte_range();
-        if !Self::has_let(&expression.left) && !Self::has_let(&expression.right) {
-            let found = self.take(operator.start, Kind::Binary);
+        let found = self.take(operator.start, Kind::Binary);
+        if Self::has_let(&expression.left) || Self::has_let(&expression.right) {
+            self.refused.extend(found.iter().map(|(number, _)| *number));
+        } else {
             let length = operator_length(&self.text[operator.start..]);
             let instead = found.into_iter().map(|(number, mutant)| {
                 let code = vec![
@@ -451,7 +458,7 @@ mod tests {
     }
 
     fn check(source: &str, mutants: &[(Kind, usize, usize, &str)], expected: &str) {
-        let Switched { text, places } = switched(source, mutants, &[]);
+        let Switched { text, places, .. } = switched(source, mutants, &[]);
         let text = text.replace("crate::switched_by_mutants::", "");
         assert_eq!(text, expected);
         let found: BTreeSet<usize> = places.iter().map(|(number, _)| *number).collect();
@@ -514,7 +521,7 @@ mod tests {
             (Kind::Binary, 2, 24, "-"),
             (Kind::Binary, 2, 37, "-"),
         ];
-        let Switched { text, places } = switched(source, &mutants, &["f"]);
+        let Switched { text, places, .. } = switched(source, &mutants, &["f"]);
         assert_eq!(text, source.replace("const fn g", " fn g"));
         assert!(places.iter().all(|(number, _)| *number == FUNCTION));
     }
@@ -523,7 +530,8 @@ mod tests {
     fn names_that_a_condition_binds_stay_where_they_are() {
         let source = "fn f() { if let Some(a) = b && a == c { d } }";
         let mutants = [(Kind::Binary, 1, 29, "||"), (Kind::Binary, 1, 34, "!=")];
-        let Switched { text, .. } = switched(source, &mutants, &[]);
+        let Switched { text, refused, .. } = switched(source, &mutants, &[]);
         assert!(text.contains("let Some(a) = b && (if"), "{text}");
+        assert_eq!(refused, [0]);
     }
 }

@@ -3,7 +3,7 @@
 //! How they are tried is in the package `switchboard-mutants`; here it gets a copy of the workspace and the list,
 //! and what survives is held against what is [explained](EXPLAINED).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
@@ -65,7 +65,8 @@ impl<'a> Options<'a> {
         let copy = Copy::make(workspace, "mutants")?;
         let place = workspace.target.join("mutants");
         let list = place.join(format!("{}.json", self.package));
-        fs::write(&list, list_of(&copy, &package)?).map_err(|error| unusable(&list, &error))?;
+        let listed = list_of(&copy, &package)?;
+        fs::write(&list, &listed).map_err(|error| unusable(&list, &error))?;
         let results = place.join(format!("{}.results", self.package));
         if self.is_new && results.exists() {
             fs::remove_file(&results).map_err(|error| unusable(&results, &error))?;
@@ -101,7 +102,18 @@ impl<'a> Options<'a> {
             .join(EXPLAINED)
             .join(format!("{}.txt", self.package));
         let explained = fs::read_to_string(explained).unwrap_or_default();
-        Ok(judge(&tried, &explained, self.only.is_none()))
+        // What was tried of code that is another since says nothing of this one.
+        let listed: Value = serde_json::from_str(&listed).unwrap_or_default();
+        let names = listed.as_array().into_iter().flatten();
+        let names: BTreeSet<&str> = names.filter_map(|mutant| mutant["name"].as_str()).collect();
+        let tried = tried.lines().filter(|line| {
+            let line: Value = serde_json::from_str(line).unwrap_or_default();
+            line["name"]
+                .as_str()
+                .is_some_and(|name| names.contains(name))
+        });
+        let tried: Vec<&str> = tried.collect();
+        Ok(judge(&tried.join("\n"), &explained, self.only.is_none()))
     }
 
     /// What cannot be switched, by `cargo mutants` itself.
