@@ -98,6 +98,13 @@ mod tests {
     }
 
     #[test]
+    fn however_it_is_printed_it_is_stars() {
+        let secret = Secret::new("hunter2");
+        assert_eq!(format!("{secret} {secret:?} {secret:#?}"), "*** *** ***");
+        assert_eq!(format!("{:?}", Some(&secret)), "Some(***)");
+    }
+
+    #[test]
     fn a_header_holds_it_and_does_not_print_it() {
         let header = Secret::new("t0ken").header("Bearer").unwrap();
         assert_eq!(header, "Bearer t0ken");
