@@ -69,3 +69,45 @@ impl Parked {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[expect(clippy::disallowed_methods, reason = "any time will do")]
+    fn now() -> Instant {
+        Instant::now()
+    }
+
+    fn parked(start: Instant, seconds: &[u32]) -> Parked {
+        let mut parked = Parked::default();
+        for (key, seconds) in (0..).zip(seconds) {
+            parked.push(CallKey(key), Some(start + *seconds * SECOND));
+        }
+        parked
+    }
+
+    #[test]
+    fn the_first_that_is_due_sets_the_time_whenever_it_came() {
+        let start = now();
+        for seconds in [[1, 2, 3], [2, 1, 3], [3, 2, 1]] {
+            let deadline = parked(start, &seconds).deadline();
+            assert_eq!(deadline, Some(start + SECOND), "{seconds:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_forgotten_is_not_kept_and_not_waited_for() {
+        let start = now();
+        let mut parked = parked(start, &[1, 2]);
+        parked.forget(CallKey(0));
+        assert_eq!(parked.keys, [CallKey(1)]);
+        parked.forget(CallKey(1));
+        assert_eq!(parked.deadline(), None);
+        assert_eq!(parked.drain(), []);
+    }
+}

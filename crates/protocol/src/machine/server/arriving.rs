@@ -370,6 +370,25 @@ mod tests {
     }
 
     #[test]
+    fn only_a_short_text_of_a_tool_is_written_where_it_is_sent() {
+        let call = r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"a"}}"#;
+        let prompt = call.replace("tools/call", "prompts/get");
+        let check = |line, length, is_text| {
+            let mut machine = machine();
+            let Arrival { serve, call } = arrived(&mut machine, line);
+            let answer = Answer::Text("x".repeat(length));
+            let reply = machine.answer(now(), call, &serve, answer, &mut Vec::new());
+            let is_written = matches!(reply, Some(Reply::Text(_)));
+            assert_eq!(is_written, is_text, "{length} bytes for {line}");
+        };
+        check(call, 0, true);
+        check(call, LONG_TEXT - 1, true);
+        check(call, LONG_TEXT, false);
+        check(call, LONG_TEXT + 1, false);
+        check(&prompt, 1, false);
+    }
+
+    #[test]
     fn a_call_that_is_entered_is_in_flight() {
         let mut machine = machine();
         let line = r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"a"}}"#;

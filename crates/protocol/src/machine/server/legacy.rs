@@ -269,3 +269,42 @@ const fn changes_subscription(method: Method) -> bool {
         Method::ResourcesSubscribe | Method::ResourcesUnsubscribe
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::server::ServerConfig;
+    use crate::machine::serving::Serving;
+    use crate::types::{Implementation, ServerCapabilities};
+
+    fn check(method: Method, revision: Revision, is_kept: bool) {
+        let session = Session::assumed(revision);
+        let serve = Serve {
+            key: Serving::<()>::new().reserve(),
+            method: method.into(),
+            params: Some(Payload::empty()),
+            caller: Arc::clone(session.caller().expect("one is assumed")),
+            log_level: None,
+            wants_progress: false,
+        };
+        let kept = kept_params(&serve).is_some();
+        assert_eq!(kept, is_kept, "{method} at {revision}");
+    }
+
+    #[test]
+    fn parameters_are_kept_only_where_they_are_looked_at_again() {
+        check(Method::ToolsCall, Revision::V2025_11_25, true);
+        check(Method::ResourcesSubscribe, Revision::V2025_11_25, true);
+        check(Method::ResourcesUnsubscribe, Revision::V2025_11_25, true);
+        check(Method::CompletionComplete, Revision::V2025_11_25, false);
+        check(Method::ToolsCall, Revision::V2026_07_28, false);
+    }
+
+    #[test]
+    fn a_session_without_a_handshake_has_nothing_to_wait_for() {
+        let info = Implementation::new("s", "1");
+        let config = ServerConfig::new(info, ServerCapabilities::default());
+        let machine = ServerMachine::sessionless(config, Revision::V2025_03_26);
+        assert_eq!(machine.state(), ServerState::Operating);
+    }
+}

@@ -282,3 +282,51 @@ impl ResultText {
         with_members(Some(result), &front, meta)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::jsonrpc::{Limits, RequestId};
+    use crate::types::{Implementation, ServerCapabilities};
+
+    const CALLER: &str = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"roots":{}}"#;
+    const INFO: &str = r#""io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"}"#;
+
+    fn machine() -> ServerMachine {
+        let capabilities: ServerCapabilities = serde_json::from_str(r#"{"tools":{}}"#).unwrap();
+        ServerMachine::stateless(ServerConfig::new(
+            Implementation::new("s", "1"),
+            capabilities,
+        ))
+    }
+
+    fn caller_of(machine: &mut ServerMachine, meta: &str) -> Arc<Caller> {
+        let params = format!(r#"{{"_meta":{{{meta}}}}}"#);
+        let params = Payload::parse(params.into(), &Limits::default()).unwrap();
+        let request = Request::new(RequestId::from(1), Method::ToolsList, Some(params));
+        let envelope = Envelope::of(request.params.as_ref());
+        machine.admit(&request, &envelope).unwrap().caller
+    }
+
+    /// The second request is of who it says, and is that who sent the first?
+    fn check(first: &str, second: &str, is_same: bool) {
+        let mut seen_before = machine();
+        let known = caller_of(&mut seen_before, first);
+        let caller = caller_of(&mut seen_before, second);
+        assert_eq!(caller, caller_of(&mut machine(), second), "{second}");
+        assert_eq!(Arc::ptr_eq(&known, &caller), is_same, "{second}");
+    }
+
+    #[test]
+    fn a_caller_is_known_again_by_all_that_it_says_of_itself() {
+        let full = format!("{CALLER},{INFO}");
+        let token = r#""progressToken":1"#;
+        check(&full, &format!("{full},{token}"), true);
+        check(&format!("{full},{token}"), &full, true);
+        check(CALLER, &format!("{CALLER},{token}"), true);
+        check(&full, CALLER, false);
+        check(CALLER, &full, false);
+        check(&full, &full.replace("\"c\"", "\"d\""), false);
+        check(&full, &full.replace("roots", "sampling"), false);
+    }
+}
