@@ -348,8 +348,11 @@ mod tests {
         ];
         for escape in escapes {
             for before in 0..70 {
+                // Behind another, and so long that it may go on from one window to the next.
+                let (before, after) = ("x".repeat(before), "y".repeat(130));
+                check_reading(format!(r#"\n{before}{escape}{after}""#).as_bytes());
                 for after in [0, 1, 70] {
-                    let (before, after) = ("x".repeat(before), "y".repeat(after));
+                    let after = "y".repeat(after);
                     check_reading(format!(r#"{before}{escape}{after}" and"#).as_bytes());
                     check_reading(format!(r#"{before}{escape}{escape}{after}""#).as_bytes());
                 }

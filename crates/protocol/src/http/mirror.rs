@@ -331,6 +331,8 @@ mod tests {
         check("\u{7f}", "=?base64?fw==?=");
         check("a\tb", "=?base64?YQli?=");
         check(" ", "=?base64?IA==?=");
+        check(" a", "=?base64?IGE=?=");
+        check("a ", "=?base64?YSA=?=");
         check("é", "=?base64?w6k=?=");
     }
 

@@ -543,12 +543,11 @@ pub(super) fn read_error(bytes: &Bytes, span: Range<usize>) -> Option<ErrorObjec
     })
 }
 
-/// The id and the shape of a message, as far as its beginning tells them.
+/// The id and the shape of a message, as far as its beginning tells them: the id of a request is one of the
+/// sender's own, that of an answer one of ours.
 ///
 /// For a frame that was cut off because it is too large: whoever waits for it can be told.
 /// Only the envelope's own `id` counts.
-/// The id of a message of which only the beginning can be read, and what that says of its shape: the
-/// id of a request is one of the sender's own, that of an answer one of ours.
 fn find_head(beginning: &Bytes) -> (Option<RequestId>, Shape) {
     let mut id = None;
     let mut shape = Shape::Unclear;

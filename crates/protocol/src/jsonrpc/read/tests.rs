@@ -415,6 +415,18 @@ fn an_id_is_found_in_the_beginning_of_a_message() {
 }
 
 #[test]
+fn what_a_message_is_shows_wherever_its_id_stands() {
+    fn check(text: &'static str, expected: Shape) {
+        let malformed = Malformed::too_large(&Bytes::from_static(text.as_bytes()), 8);
+        assert_eq!((malformed.id, malformed.shape), (Some(1.into()), expected));
+    }
+    check(r#"{"id":1,"jsonrpc":"2.0","result":{"a"#, Shape::Response);
+    check(r#"{"result":{},"id":1,"jsonrpc":"2"#, Shape::Response);
+    check(r#"{"id":1,"x":2,"method":"a"#, Shape::Request);
+    check(r#"{"id":1,"jsonrpc":"2"#, Shape::Unclear);
+}
+
+#[test]
 fn what_is_asked_often_is_noted_on_the_way() {
     let text = r#"{"jsonrpc":"2.0","id":1,"result":{"content":[],"resultType":"complete","_meta":{"a":1}}}"#;
     let Ok(Frame::Single(Message::Response(response))) = read(text) else {
