@@ -82,15 +82,14 @@ impl Build<'_> {
                     kept_const.insert(name.clone());
                     continue;
                 }
-                let own = complaint.own(&places);
-                let at_fault = match own.is_empty() {
-                    true => complaint.around(&places, mutants),
-                    false => own.clone(),
-                };
+                let mut at_fault = complaint.touched(&places);
+                if at_fault.is_empty() {
+                    at_fault = complaint.around(&places, mutants);
+                }
                 if at_fault.is_empty() {
                     return Err(complaint.text.clone());
                 }
-                refused.extend(own);
+                refused.extend(complaint.refused(&places, mutants));
                 for (_, found) in files.values_mut() {
                     found.retain(|number, _| !at_fault.contains(number));
                 }
@@ -165,7 +164,6 @@ impl Build<'_> {
         fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))
     }
 
-    /// Leaves it alone if it is so already, so that it is not built anew.
     fn write(&self, file: &str, text: &str) -> Result<(), String> {
         let path = self.workspace.join(file);
         fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))
@@ -213,20 +211,37 @@ impl Complaint {
         })
     }
 
-    /// The mutants in whose own code it is.
-    fn own(&self, places: &Places<'_>) -> BTreeSet<usize> {
-        let mut own = BTreeSet::new();
+    /// The mutants whose own code is its cause: they are none wherever they stand. What is only
+    /// touched by it, or is put in another way behind a switch, may be one by itself.
+    fn refused(&self, places: &Places<'_>, mutants: &[Mutant]) -> BTreeSet<usize> {
+        let Some((file, cause)) = self.spans.first() else {
+            return BTreeSet::new();
+        };
+        let is_as_written = |number: usize| {
+            let kind = mutants.get(number).map(|mutant| mutant.kind);
+            matches!(kind, Some(Kind::Function | Kind::Binary | Kind::Unary))
+        };
+        let here = places.get(file.as_str()).into_iter().flatten();
+        here.filter(|(_, place)| place.start <= cause.start && cause.end <= place.end)
+            .map(|(number, _)| *number)
+            .filter(|number| is_as_written(*number))
+            .collect()
+    }
+
+    /// The mutants whose code it touches.
+    fn touched(&self, places: &Places<'_>) -> BTreeSet<usize> {
+        let mut touched = BTreeSet::new();
         for (file, span) in &self.spans {
             let here = places.get(file.as_str()).into_iter().flatten();
             let meant = here.filter(|(number, place)| {
                 *number != FUNCTION && place.start < span.end && span.start < place.end
             });
-            own.extend(meant.map(|(number, _)| *number));
-            if !own.is_empty() {
+            touched.extend(meant.map(|(number, _)| *number));
+            if !touched.is_empty() {
                 break;
             }
         }
-        own
+        touched
     }
 
     /// Those of the function around it, the likeliest.

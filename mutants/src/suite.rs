@@ -9,6 +9,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process_group};
+
 /// One test.
 #[derive(Debug)]
 pub(crate) struct Test {
@@ -200,16 +202,10 @@ fn run(command: &mut Command, limit: Duration) -> Result<Ended, String> {
     })
 }
 
+/// Ends it and all that it has started.
 fn end(child: &mut Child) {
-    let group = format!("-{}", child.id());
-    // It fails where the group is empty already, as it mostly is.
-    let _ = Command::new("kill")
-        .args(["-KILL", "--", &group])
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status();
-    let _ = child.kill();
+    // Both fail where nobody is left, as it mostly is.
+    let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
     let _ = child.wait();
 }
 

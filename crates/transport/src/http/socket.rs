@@ -34,6 +34,9 @@ mod tests {
         // What the system makes of such a wish.
         let size = |socket: &TcpStream| SockRef::from(socket).recv_buffer_size().unwrap();
         SockRef::from(&far).set_recv_buffer_size(UNREAD).unwrap();
+        SockRef::from(&near)
+            .set_recv_buffer_size(UNREAD / 64)
+            .unwrap();
         assert_ne!(size(&near), size(&far));
         prepare(&near);
         assert_eq!(size(&near), size(&far));
