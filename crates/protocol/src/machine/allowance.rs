@@ -134,13 +134,9 @@ impl Allowance {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::machine::now;
 
     const SECOND: Duration = Duration::from_secs(1);
-
-    #[expect(clippy::disallowed_methods, reason = "any time will do")]
-    fn now() -> Instant {
-        Instant::now()
-    }
 
     #[test]
     fn both_clocks_stand_still_in_a_pause() {

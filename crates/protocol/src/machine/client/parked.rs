@@ -75,13 +75,9 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::machine::now;
 
     const SECOND: Duration = Duration::from_secs(1);
-
-    #[expect(clippy::disallowed_methods, reason = "any time will do")]
-    fn now() -> Instant {
-        Instant::now()
-    }
 
     fn parked(start: Instant, seconds: &[u32]) -> Parked {
         let mut parked = Parked::default();

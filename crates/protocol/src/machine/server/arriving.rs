@@ -231,6 +231,7 @@ const LONG_TEXT: usize = 8 * 1024;
 mod tests {
     use super::*;
     use crate::jsonrpc::{ErrorCode, Frame, Limits, Malformed, Message};
+    use crate::machine::now;
     use crate::machine::server::{Change, Input, ServerConfig};
     use crate::types::{Implementation, ServerCapabilities};
 
@@ -257,11 +258,6 @@ mod tests {
             received(&mut machine, line);
         }
         machine
-    }
-
-    #[expect(clippy::disallowed_methods, reason = "any time will do")]
-    fn now() -> Instant {
-        Instant::now()
     }
 
     fn received(machine: &mut ServerMachine, line: &str) -> Vec<Output> {

@@ -5,14 +5,10 @@ use bytes::Bytes;
 use super::*;
 use crate::jsonrpc::{FrameReader, Limits, Message};
 use crate::machine::client::{ClientConfig, Mode};
+use crate::machine::now;
 use crate::payload::RawJson;
 use crate::revision::Revision;
 use crate::types::{Implementation, LoggingLevel, SetLevelRequestParams, SubscriptionFilter};
-
-#[expect(clippy::disallowed_methods, reason = "any time will do")]
-fn now() -> Instant {
-    Instant::now()
-}
 
 fn frame(id: i64, result: &str) -> Bytes {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#).into()
